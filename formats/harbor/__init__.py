@@ -1,0 +1,1 @@
+"""The Harbor format: reader and writer."""

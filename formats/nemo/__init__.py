@@ -1,0 +1,1 @@
+"""The NeMo Gym format: reader and writer."""

@@ -1,0 +1,1 @@
+"""The task folder: one task per directory, a carrier that several formats share."""
