@@ -41,26 +41,26 @@ def pipe(root: Path) -> None:
     os.mkfifo(root / "run.sh")
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda root: (root / "more").touch(), "only in actual: more (file)"),
-        (lambda root: (root / "run.sh").unlink(), "only in expected: run.sh (executable file)"),
-        (lambda root: (root / "empty").rmdir(), "only in expected: empty (folder)"),
-        (lambda root: (root / "run.sh").chmod(0o644), "run.sh: file, expected executable file"),
-        (
-            lambda root: (root / "sub" / "a.txt").write_bytes(b"one\ntwo\n"),
-            r"sub/a.txt: line 2 is b'two\n', expected b'two\r\n'",
-        ),
-        (
-            lambda root: (root / "sub" / "a.txt").write_bytes(b"one\n"),
-            r"sub/a.txt: line 2 is past the end, expected b'two\r\n'",
-        ),
-        (relink, "link: './sub/a.txt', expected 'sub/a.txt'"),
-        (follow, "link: file, expected link"),
-        (pipe, "run.sh: special file, expected executable file"),
-    ],
-)
+CASES: list[tuple[Callable[[Path], object], str]] = [
+    (lambda root: (root / "more").touch(), "only in actual: more (file)"),
+    (lambda root: (root / "run.sh").unlink(), "only in expected: run.sh (executable file)"),
+    (lambda root: (root / "empty").rmdir(), "only in expected: empty (folder)"),
+    (lambda root: (root / "run.sh").chmod(0o644), "run.sh: file, expected executable file"),
+    (
+        lambda root: (root / "sub" / "a.txt").write_bytes(b"one\ntwo\n"),
+        r"sub/a.txt: line 2 is b'two\n', expected b'two\r\n'",
+    ),
+    (
+        lambda root: (root / "sub" / "a.txt").write_bytes(b"one\n"),
+        r"sub/a.txt: line 2 is past the end, expected b'two\r\n'",
+    ),
+    (relink, "link: './sub/a.txt', expected 'sub/a.txt'"),
+    (follow, "link: file, expected link"),
+    (pipe, "run.sh: special file, expected executable file"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), CASES)
 def test_differs(tmp_path: Path, change: Callable[[Path], object], said: str) -> None:
     actual, expected = fill(tmp_path / "actual"), fill(tmp_path / "expected")
     change(actual)
