@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from hostile import EITHER, OK, REPO_FAULTS, TASK_FAULTS, CannotMake, Generator
 
+from hostile import EITHER, OK, REPO_FAULTS, TASK_FAULTS, CannotMake, Generator
 from rlconvert import errors
 
 
