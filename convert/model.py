@@ -15,11 +15,13 @@ Three trees are kept apart so that a wrong join cannot show an agent what it mus
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from .data import Data
-from .files import FileTree
+from .errors import RlconvertError
+from .files import File, FileTree
 from .prompt import Prompt
 from .reward import Reward, StepRewards
 from .runtime import Healthcheck, Network, Runtime
@@ -123,10 +125,25 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """The source's own bytes of a task: `tree` below `path` in the source repo."""
+    """A task's own bytes in one format: `tree` below `path` in its repo, and the `rows` of it."""
 
     path: str
-    tree: FileTree
+    tree: FileTree = FileTree()
+    rows: tuple[bytes, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over names, contents and link targets: what an edit changes.
+
+        The executable bit is left out: the Hub does not keep it.
+        """
+        digest = hashlib.sha256()
+        for path, entry in self.tree:
+            said = entry.blob.sha256 if isinstance(entry, File) else f"-> {entry.target}"
+            digest.update(f"{path}\0{said}\n".encode())
+        for row in self.rows:
+            digest.update(b"row " + hashlib.sha256(row).digest())
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,8 +222,9 @@ class Origin:
 class Repo:
     """What a source holds besides its tasks. `licence` is what its card states, as it states it.
 
-    `shared` are the files that belong to no task, `explicit` says whether the source names its
-    tasksets itself (else there is one, named after the source).
+    `shared` are the files that belong to no task; `faults` are those of them that could not be
+    read. `explicit` says whether the source names its tasksets itself (else there is one, named
+    after the source).
     """
 
     format: str
@@ -216,6 +234,7 @@ class Repo:
     licence: str | None = None
     shared: FileTree = FileTree()
     explicit: bool = False
+    faults: tuple[RlconvertError, ...] = ()
 
 
 def field_paths(of: type = Task, above: str = "") -> tuple[str, ...]:

@@ -1,0 +1,192 @@
+"""The assembler: it owns every path of an output and decides in the source's order.
+
+Folders go to the task that names them first; a file of the whole output can be put twice only
+with the same bytes; files of the source that belong to no task keep their place where no layout
+needs it, else their bytes go to the sidecar.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+
+from .card import Card, render
+from .errors import Malformed, WriteError
+from .files import Blob, FileTree, Link, parents
+from .format import CardRows, CardSection, FieldFate, PutFile, Refusal, Writer
+from .model import Repo
+from .provenance import SidecarWriter
+from .report import Report
+from .sink import Sink
+from .spool import Spool
+from .workers import Made, Result
+
+CARD = "README.md"
+
+
+class Assembler:
+    """Takes what workers made, in order, and builds the output. It is the writers' `Outcome`."""
+
+    def __init__(
+        self, sink: Sink, report: Report, ways: Mapping[str, Mapping[str, Mapping[str, FieldFate]]]
+    ) -> None:
+        self._sink = sink
+        self._report = report
+        self._ways = ways
+        self._spool = Spool(f"{sink.work}/spool")
+        self._rows: Counter[str] = Counter()
+        self._files: dict[str, str] = {}
+        self._left_out = 0
+        self.sidecar = SidecarWriter(sink)
+
+    # Outcome
+
+    def rows(self, path: str) -> int:
+        """How many lines a row file got."""
+        return self._rows[path]
+
+    def folder(self, task: str) -> str | None:
+        """Where a task's folder stands; None when it was not converted."""
+        return self._spool.folder(task)
+
+    def has_folder(self, path: str) -> bool:
+        """Whether a converted task stands at `path`."""
+        return self._spool.has("folder", path)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every task of the source was converted."""
+        return not self._left_out
+
+    # tasks
+
+    def skip(self) -> None:
+        """A task was left out because the user asked for it."""
+        self._left_out += 1
+
+    def take(self, result: Result) -> bool:
+        """Put one task in its place; False when it is not whole in every target."""
+        ref, fault = result.ref, result.fault
+        if fault is None and (other := self._spool.claim("task", ref.id)) is not None:
+            fault = Malformed(
+                f"two tasks are called {other!r}"
+                if other == ref.id
+                else f"{other!r} and {ref.id!r} are one name where case or normal form is folded",
+                reason="duplicate-id",
+                task=ref.id,
+                file=ref.path,
+                remedy="Rename one of them",
+            )
+        if fault is not None:
+            self._report.fault(fault)
+            self._discard(result)
+            self._left_out += 1
+            return False
+        done = 0
+        for target, refusal in result.refused:
+            self._report.refuse(target, ref.id, refusal)
+        for made in result.made:
+            taken = self._place(ref.id, made)
+            if taken is not None:
+                self._report.refuse(made.target, ref.id, taken)
+                continue
+            done += 1
+            self._report.way(made.target, made.way, self._ways[made.target][made.way])
+            for note in made.notes:
+                self._report.note(made.target, ref.id, note)
+            for row in made.rows:
+                self._rows[row.path] += 1
+                self._sink.append(row.path, row.line)
+        if done and result.record is not None:
+            self.sidecar.task(result.record, result.missing or {})
+        whole = done == len(result.made) + len(result.refused)
+        self._left_out += not whole
+        return whole
+
+    def _place(self, task: str, made: Made) -> Refusal | None:
+        for path, staged in made.folders:
+            if self._spool.folder(task) == path:
+                continue  # another target of this run has put the same folder there
+            above = next((up for up in parents(path) if self._spool.has("folder", up)), None)
+            if above is not None or self._spool.claim("folder", path) is not None:
+                shutil.rmtree(staged)
+                return Refusal(
+                    reason="folder-taken",
+                    problem="another task stands where its folder would go",
+                    field="identity",
+                    remedy="Rename one of the two tasks",
+                )
+            if path:
+                self._sink.adopt(staged, path)
+            else:
+                self._sink.merge(staged)
+            self._spool.set_folder(task, path)
+        return None
+
+    def _discard(self, result: Result) -> None:
+        for made in result.made:
+            for _, staged in made.folders:
+                shutil.rmtree(staged, ignore_errors=True)
+
+    # the rest
+
+    def close(
+        self, repo: Repo, shared: FileTree, writers: Mapping[str, Writer], intro: str
+    ) -> None:
+        """Put everything that belongs to no single task."""
+        sections: list[CardSection] = []
+        rows: list[CardRows] = []
+        for writer in writers.values():
+            for part in writer.close(self):
+                match part:
+                    case PutFile():
+                        self._put(part)
+                    case CardSection():
+                        sections.append(part)
+                    case CardRows():
+                        rows.append(part)
+        if sections:
+            card = Card(
+                name=repo.name,
+                licence=repo.licence,
+                intro=intro,
+                sections=tuple(sections),
+                rows=tuple(rows),
+            )
+            self._put(PutFile(CARD, Blob(render(card))))
+        self._put_shared(shared, writers)
+        self._spool.close()
+
+    def _put(self, part: PutFile) -> None:
+        before = self._files.get(part.path)
+        if before == part.blob.sha256:
+            return
+        if before is not None or self._rows[part.path]:
+            raise WriteError(
+                "two targets put different bytes at one place",
+                reason="writers-disagree",
+                file=part.path,
+            )
+        self._files[part.path] = part.blob.sha256
+        self._sink.put(part.path, part.blob)
+
+    def _put_shared(self, shared: FileTree, writers: Mapping[str, Writer]) -> None:
+        for path, entry in shared:
+            in_place = self._free(path, writers)
+            if in_place and isinstance(entry, Link):
+                self._sink.put_link(path, entry.target)
+            elif in_place and not isinstance(entry, Link):
+                self._sink.put(path, entry.blob, executable=entry.executable)
+            self.sidecar.shared(path, entry, in_place=in_place)
+        for path in shared.empty_folders:
+            if self._free(path, writers) and not self._spool.has("folder", path):
+                self._sink.put_folder(path)
+            self.sidecar.shared(path, None, in_place=True)
+
+    def _free(self, path: str, writers: Mapping[str, Writer]) -> bool:
+        if path in self._files or self._rows[path]:
+            return False
+        if any(writer.owns(path) for writer in writers.values()):
+            return False
+        return not any(self._spool.has("folder", up) for up in (*parents(path), path))

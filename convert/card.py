@@ -1,0 +1,112 @@
+"""The dataset card: reading the header of one that exists, and writing a new one.
+
+A card we write carries no framework tag: tags are earned by a check, not by a conversion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from .data import Data
+from .format import CardRows, CardSection
+
+_HEADER = re.compile(r"^(\s*---(?:\r\n|\r|\n))([\S\s]*?)((?:\r\n|\r|\n)---[ \t]*(\r\n|\n|$))")
+_MAX_HEADER = 1 << 18
+_MAX_DEPTH = 50
+
+
+def front_matter(card: bytes) -> Mapping[str, Data]:
+    """The YAML header of a card; empty when there is none or it is not a plain mapping.
+
+    Anchors are refused, so that no header can grow when it is read.
+    """
+    import yaml
+
+    class PlainLoader(yaml.SafeLoader):
+        depth = 0
+
+        def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+            if self.check_event(yaml.AliasEvent):
+                raise yaml.YAMLError
+            self.depth += 1
+            if self.depth > _MAX_DEPTH:
+                raise yaml.YAMLError
+            node: yaml.Node | None = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+    try:
+        match = _HEADER.match(card[:_MAX_HEADER].decode("utf-8-sig", "ignore"))
+        found = yaml.load(match.group(2), PlainLoader) if match else None  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def licence_of(card: bytes) -> str | None:
+    """The licence a card states, as it states it: ``apache-2.0``; several joined by commas."""
+    header = front_matter(card)
+    match header.get("license"):
+        case "other":
+            name = header.get("license_name")
+            return name if isinstance(name, str) else "other"
+        case str(licence) if licence:
+            return licence
+        case [*licences] if licences:
+            return ", ".join(str(licence) for licence in licences)
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What a new card says."""
+
+    name: str
+    licence: str | None
+    intro: str
+    sections: tuple[CardSection, ...]
+    rows: tuple[CardRows, ...]
+
+
+def render(card: Card) -> bytes:
+    """The card as Markdown with a YAML header; the same bytes for the same card."""
+    import yaml
+
+    header: dict[str, object] = {}
+    if card.licence:
+        licences = card.licence.split(", ")
+        header["license"] = licences[0] if len(licences) == 1 else licences
+    header["pretty_name"] = card.name
+    configs: dict[str, list[dict[str, str]]] = {}
+    for rows in card.rows:
+        configs.setdefault(rows.config, []).append({"split": rows.split, "path": rows.path})
+    if configs:
+        header["configs"] = [
+            {"config_name": name, "data_files": files} for name, files in configs.items()
+        ]
+    block = yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=10_000)
+    body = "\n\n".join(f"## {section.title}\n\n{section.text}" for section in card.sections)
+    return f"---\n{block}---\n\n# {in_text(card.name)}\n\n{card.intro}\n\n{body}\n".encode()
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A Markdown table; cells are escaped by whoever makes them."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def in_text(text: str) -> str:
+    """Foreign text as one line of Markdown that cannot end a cell or start markup."""
+    flat = " ".join(text.split())
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", flat)
+
+
+def in_code(text: str) -> str:
+    """Foreign text as inline code."""
+    flat = " ".join(text.split()).replace("|", "\\|")
+    ticks = "`" * (1 + max((len(run) for run in re.findall(r"`+", flat)), default=0))
+    pad = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{ticks}{pad}{flat}{pad}{ticks}"

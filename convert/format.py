@@ -1,0 +1,282 @@
+"""What a format is: the protocols a framework's folder implements, and the registry of formats.
+
+Data flows one way: a `Reader` makes tasks, a `Writer` makes parts of them, the assembler owns
+every path of the output. A writer never touches the disk; a reader never sees the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from typing import Protocol, TypeAlias
+
+from .errors import AmbiguousFormat, UnknownFormat, UsageError
+from .files import Blob, FileTree
+from .model import Native, Repo, Task, TaskRef
+from .source import Source
+
+
+class Fate(StrEnum):
+    """What becomes of one field of a task."""
+
+    EXACT = "exact"
+    TRANSLATED = "translated"
+    DELEGATED = "delegated"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldFate:
+    """A fate and, unless it is exact, why."""
+
+    fate: Fate
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One thing a person should know about one task: the fate of a field that is special to it.
+
+    `field` is a field path of the model. `reason` is one of a few sentences, so that notes can be
+    counted; what differs from task to task is the `detail`.
+    """
+
+    field: str
+    fate: Fate
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a task cannot go to a target. `reason` is a stable slug, listed by the format."""
+
+    reason: str
+    problem: str
+    field: str
+    remedy: str | None = None
+
+
+# --- parts -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PutTree:
+    """A folder that belongs to one task."""
+
+    path: str
+    tree: FileTree
+
+
+@dataclass(frozen=True, slots=True)
+class PutFile:
+    """A file of the whole output. The same bytes may be put twice, other bytes may not."""
+
+    path: str
+    blob: Blob
+
+
+@dataclass(frozen=True, slots=True)
+class AppendRow:
+    """A line of a row file, with its line end."""
+
+    path: str
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CardSection:
+    """A section of the card; sections stand in the order in which they came."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CardRows:
+    """A row file that the card names under `config`, so that viewers find it."""
+
+    config: str
+    split: str
+    path: str
+
+
+TaskPart: TypeAlias = PutTree | AppendRow
+RepoPart: TypeAlias = PutFile | CardSection | CardRows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A task as the target has it.
+
+    `way` names the column of fates that it went by. `id` is what the target's own reader will
+    call it, and `native` what that reader will say are its own bytes.
+    """
+
+    way: str
+    id: str
+    native: Native
+    parts: tuple[TaskPart, ...]
+    notes: tuple[Note, ...] = ()
+
+
+class Outcome(Protocol):
+    """What became of the tasks, for a writer that closes its output."""
+
+    def rows(self, path: str) -> int:
+        """How many lines a row file got."""
+        ...
+
+    def has_folder(self, path: str) -> bool:
+        """Whether the folder of a converted task stands at `path` of the output."""
+        ...
+
+    def folder(self, task: str) -> str | None:
+        """Where the folder of the task with this id stands; None when it was not converted."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether every task of the source was converted."""
+        ...
+
+
+# --- formats -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """A choice a format offers; the command line has it as ``--<name>``."""
+
+    name: str
+    help: str
+
+
+Options: TypeAlias = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """What is asked of a writer. `alone`: no other target shares the output.
+
+    `as_of` is the day the source was last changed, where that is known: the only date that may
+    stand in an output.
+    """
+
+    options: Options
+    alone: bool = True
+    as_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A layout that was recognised, and by what."""
+
+    format: str
+    layout: str
+    because: str
+
+
+class Reader(Protocol):
+    """Reads one source. It can be pickled: workers load tasks by reference."""
+
+    def repo(self) -> Repo:
+        """What the source holds, without loading tasks."""
+        ...
+
+    def refs(self) -> Iterator[TaskRef]:
+        """Every task once, in the source's order; a fresh iterator each call."""
+        ...
+
+    def load(self, ref: TaskRef) -> Task:
+        """The task; a typed error when it cannot be read, which never stops the others."""
+        ...
+
+
+class Writer(Protocol):
+    """Writes one target. It can be pickled and has no state that tasks change."""
+
+    def task(self, task: Task) -> Written | Refusal:
+        """The parts of one task, or why it cannot be carried without changing its meaning."""
+        ...
+
+    def close(self, outcome: Outcome) -> Iterator[RepoPart]:
+        """The parts that belong to no single task."""
+        ...
+
+    def owns(self, path: str) -> bool:
+        """Whether the target's layout needs `path`, so that a foreign file cannot stand there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A framework's layout. `ways` are the columns of the fate table, by field path.
+
+    `refusals` lists every reason a task may be refused for, with one sentence each.
+    """
+
+    name: str
+    title: str
+    version: str
+    sniff: Callable[[Source], Finding | None]
+    reader: Callable[[Source, Options], Reader]
+    writer: Callable[[Repo, Aim], Writer]
+    ways: Mapping[str, Mapping[str, FieldFate]]
+    refusals: Mapping[str, str]
+    reader_options: tuple[Option, ...] = ()
+    writer_options: tuple[Option, ...] = ()
+
+
+def format_names() -> tuple[str, ...]:
+    """The registered formats, in their listed order."""
+    return tuple(_registered())
+
+
+def get_format(name: str) -> Format:
+    """The format called `name`; `UsageError` lists the known ones."""
+    known = _registered()
+    if name not in known:
+        raise UsageError(
+            f"there is no format {name!r}",
+            reason="no-such-format",
+            remedy=f"Known formats: {', '.join(known)}",
+        )
+    found: Format = import_module(known[name]).FORMAT
+    return found
+
+
+def _registered() -> Mapping[str, str]:
+    # By name: the core imports no format, and `--help` none of their libraries.
+    known: Mapping[str, str] = import_module("rlconvert.formats").FORMATS
+    return known
+
+
+def sniff(source: Source) -> list[Finding]:
+    """Every format whose layout the source has, in the registered order."""
+    findings = (get_format(name).sniff(source) for name in format_names())
+    return [finding for finding in findings if finding is not None]
+
+
+def choose_format(source: Source, asked: str | None) -> Format:
+    """The format to read with: the one asked for, else the only one that fits."""
+    if asked is not None:
+        return get_format(asked)
+    findings = sniff(source)
+    if not findings:
+        names = ", ".join(item.name for item in source.items("")[:8]) or "nothing"
+        raise UnknownFormat(
+            f"no known task layout in {source.origin.label}; at its top: {names}",
+            reason="unknown-format",
+            remedy="Name the format with --from if you know it",
+        )
+    if len(findings) > 1:
+        said = "; ".join(f"{found.format} ({found.because})" for found in findings)
+        raise AmbiguousFormat(
+            f"several layouts fit: {said}",
+            reason="ambiguous-format",
+            remedy="Choose with --from " + " or --from ".join(f.format for f in findings),
+        )
+    return get_format(findings[0].format)

@@ -1,0 +1,252 @@
+"""Writing the sidecar of an output, and giving a source back from it.
+
+While a task of a converted repo is untouched, the sidecar restores its source byte for byte. Once
+it is edited, the edit wins and the sidecar supplies only what the converted layout cannot say;
+where it cannot follow the edit the answer is `StaleProvenance`, never a guess. The sidecar holds
+nothing that the source did not expose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from .errors import StaleProvenance
+from .files import Blob, Entry, File, FileTree, Link, check_links, check_path, make_tree
+from .format import Fate, get_format
+from .model import Native, Task
+from .sidecar import (
+    MANIFEST,
+    PROVENANCE,
+    SHARED,
+    FileRecord,
+    Mode,
+    Packed,
+    ProvenanceRecord,
+    SharedRecord,
+    TaskRecord,
+    line_of,
+    pack_name,
+    parse,
+    parse_provenance,
+)
+from .sink import OURS, Sink
+from .source import Kind, MemorySource, Source
+
+_PACK_BYTES = 64 << 20
+_MAX_META = 1 << 20
+_MAX_SHARED = 1 << 40
+
+
+class SidecarWriter:
+    """Writes the sidecar of one output, in the order it is given things.
+
+    Without a sink it keeps nothing, for those who ask for an output without a sidecar.
+    """
+
+    def __init__(self, sink: Sink | None) -> None:
+        self._sink = sink
+        self._shard = 0
+        self._at = 0
+        self._packed: dict[str, Packed] = {}
+
+    def task(self, record: TaskRecord, missing: Mapping[str, bytes]) -> None:
+        """A task; `missing` are the bytes of its source, by digest, that the output lacks."""
+        if missing:
+            record = record.model_copy(
+                update={
+                    "files": {
+                        path: self._stored(file, missing) for path, file in record.files.items()
+                    },
+                    "rows": tuple(self._stored(row, missing) for row in record.rows),
+                }
+            )
+        self._append(MANIFEST, line_of(record))
+
+    def _append(self, path: str, data: bytes) -> None:
+        if self._sink is not None:
+            self._sink.append(path, data)
+
+    def _stored(self, file: FileRecord, missing: Mapping[str, bytes]) -> FileRecord:
+        data = missing.get(file.sha256)
+        if data is None:
+            return file
+        return file.model_copy(update={"packed": self._pack(Blob(data))})
+
+    def shared(self, path: str, entry: Entry | None, *, in_place: bool) -> None:
+        """A file, a link or (None) an empty folder that belongs to no task."""
+        file = link = None
+        if isinstance(entry, Link):
+            link = entry.target
+        elif entry is not None:
+            packed = None if in_place else self._pack(entry.blob)
+            mode: Mode = "x" if entry.executable else "-"
+            file = FileRecord(sha256=entry.blob.sha256, mode=mode, packed=packed)
+        self._append(SHARED, line_of(SharedRecord(path=path, file=file, link=link)))
+
+    def _pack(self, blob: Blob) -> Packed:
+        if blob.sha256 not in self._packed:
+            if self._at and self._at + blob.size > _PACK_BYTES:
+                self._shard, self._at = self._shard + 1, 0
+            for chunk in blob.chunks():
+                self._append(pack_name(self._shard), chunk)
+            place = Packed(shard=self._shard, start=self._at, size=blob.size)
+            self._packed[blob.sha256] = place
+            self._at += blob.size
+        return self._packed[blob.sha256]
+
+    def finish(self, record: ProvenanceRecord) -> None:
+        """Write ``provenance.json``."""
+        text = record.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n"
+        if self._sink is not None:
+            self._sink.put(PROVENANCE, Blob(text.encode()))
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """The sidecar of a repo that is being read. It can be pickled.
+
+    `record` says what the repo was converted from; `index` finds the line of a task by the format
+    it is read as and its id there.
+    """
+
+    source: Source
+    record: ProvenanceRecord
+    index: Mapping[tuple[str, str], tuple[int, int]] = field(repr=False)
+
+    @classmethod
+    def of(cls, source: Source) -> Sidecar | None:
+        """The sidecar of a source, or None when it has none; `NewerSchema`, `Malformed`."""
+        if source.kind(PROVENANCE) is not Kind.FILE:
+            return None
+        record = parse_provenance(source.read(PROVENANCE, _MAX_META))
+        return cls(source, record, _index(source))
+
+    @property
+    def format(self) -> str:
+        """What the repo was converted from."""
+        return self.record.source.format
+
+    def restore(self, task: Task, read_as: str) -> Task:
+        """`task`, read as `read_as`, with what the sidecar knows of its source.
+
+        `StaleProvenance` when an edit cannot be followed.
+        """
+        place = self.index.get((read_as, task.id))
+        if place is None:
+            return task
+        record = parse(TaskRecord, self.source.read_at(MANIFEST, *place), MANIFEST)
+        delegated = task.native.get(self.format)
+        if delegated is not None:
+            tree = _repaired(delegated.tree, record)
+            return _with_native(task, self.format, Native(record.place, tree, delegated.rows))
+        rows = tuple(self._bytes(row) for row in record.rows)
+        native = Native(record.place, self._unpacked(record), rows)
+        own = task.native.get(read_as)
+        if own is not None and own.digest == record.targets[read_as].digest:
+            return _with_native(task, self.format, native)
+        return self._merged(task, read_as, native)
+
+    def _unpacked(self, record: TaskRecord) -> FileTree:
+        entries: dict[str, Entry] = {
+            check_path(path): Link(target) for path, target in record.links.items()
+        }
+        for path, file in record.files.items():
+            entries[check_path(path)] = File(Blob(self._bytes(file)), file.mode == "x")
+        tree = make_tree(entries, map(check_path, record.empty))
+        check_links(tree)
+        return tree
+
+    def _bytes(self, file: FileRecord) -> bytes:
+        at = file.packed
+        if at is None:
+            raise stale("some of the source's bytes are not where the sidecar says")
+        data = self.source.read_at(pack_name(at.shard), at.start, at.size)
+        if Blob(data).sha256 != file.sha256:
+            raise stale("a pack does not hold the bytes that were put there")
+        return data
+
+    def _merged(self, task: Task, read_as: str, native: Native) -> Task:
+        """An edited task: what `read_as` drops comes from the source as it was."""
+        reader = get_format(self.format).reader(MemorySource(native.tree, name=task.id), {})
+        old = reader.load(next(iter(reader.refs())))
+        dropped = {
+            path
+            for fates in get_format(read_as).ways.values()
+            for path, fate in fates.items()
+            if fate.fate is Fate.DROPPED
+        }
+        inner = [path.removeprefix("steps.") for path in dropped if path.startswith("steps.")]
+        if inner and len(old.steps) != len(task.steps):
+            raise stale("the task has other steps than the sidecar knows").for_task(task.id)
+        steps = task.steps
+        if inner:
+            steps = tuple(
+                replace(new, **{name: getattr(before, name) for name in inner})
+                for new, before in zip(task.steps, old.steps, strict=True)
+            )
+        plain = {path: getattr(old, path) for path in dropped if "." not in path}
+        return replace(task, steps=steps, **plain)
+
+    def shared(self) -> FileTree:
+        """The source's files that belong to no task; those edited in place as they are now."""
+        entries: dict[str, Entry] = {}
+        empty: list[str] = []
+        lines = self.source.lines(SHARED) if self.source.kind(SHARED) is Kind.FILE else ()
+        for raw in lines:
+            record = parse(SharedRecord, raw, SHARED)
+            path = check_path(record.path)
+            if record.link is not None:
+                entries[path] = Link(record.link)
+            elif record.file is None:
+                empty.append(path)
+            elif record.file.packed is not None:
+                entries[path] = File(Blob(self._bytes(record.file)), record.file.mode == "x")
+            elif self.source.kind(path) is Kind.FILE:
+                blob = Blob(self.source.read(path, _MAX_SHARED))
+                entries[path] = File(blob, record.file.mode == "x")
+        tree = make_tree(entries, empty)
+        check_links(tree)
+        return tree
+
+
+def stale(problem: str) -> StaleProvenance:
+    """The error for a sidecar that contradicts the repo."""
+    return StaleProvenance(
+        problem,
+        reason="stale-provenance",
+        remedy=f"Convert from the original source, or remove {OURS}/ to go on without it",
+    )
+
+
+def _with_native(task: Task, name: str, native: Native) -> Task:
+    return replace(task, native={**task.native, name: native})
+
+
+def _repaired(tree: FileTree, record: TaskRecord) -> FileTree:
+    """`tree` with the modes, links and empty folders that a plain copy or the Hub has lost."""
+    entries = dict(tree.entries)
+    for path, file in record.files.items():
+        entry = entries.get(path)
+        if isinstance(entry, File) and entry.blob.sha256 == file.sha256:
+            entries[path] = File(entry.blob, file.mode == "x")
+    for path, target in record.links.items():
+        entry = entries.get(path)
+        gone = entry is None and not tree.has_folder(path)
+        # The Hub gives a link back as a text file that holds its target.
+        if gone or (isinstance(entry, File) and entry.blob.read() == target.encode()):
+            entries[check_path(path)] = Link(target)
+    repaired = make_tree(entries, {*tree.empty_folders, *map(check_path, record.empty)})
+    check_links(repaired)
+    return repaired
+
+
+def _index(source: Source) -> dict[tuple[str, str], tuple[int, int]]:
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    start = 0
+    lines = source.lines(MANIFEST) if source.kind(MANIFEST) is Kind.FILE else ()
+    for raw in lines:
+        for format_name, target in parse(TaskRecord, raw, MANIFEST).targets.items():
+            found[format_name, target.id] = (start, len(raw))
+        start += len(raw)
+    return found

@@ -1,0 +1,198 @@
+"""What a run reports: counts for people, one line per fact for machines, in constant memory.
+
+`loss.jsonl` starts with a header, then says for each way a task went what becomes of every field,
+then has a line for each task that has something of its own to say. A field named in no line of a
+task has the fate of the task's way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from .errors import RlconvertError
+from .format import Fate, FieldFate, Note, Refusal
+from .model import field_paths
+
+LOSS_SCHEMA = 1
+_EXAMPLES = 3
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often something was said, and of which tasks first."""
+
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+    detail: str = ""
+    remedy: str | None = None
+
+    def add(self, task: str, detail: str, remedy: str | None = None) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.examples) < _EXAMPLES:
+            self.examples.append(task)
+        if not self.detail:
+            self.detail, self.remedy = detail, remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a tally counts: `target` is empty for what belongs to the source."""
+
+    target: str
+    what: str
+
+
+class Report:
+    """The facts of one run.
+
+    `write` receives the lines of `loss.jsonl` as they come.
+    """
+
+    def __init__(
+        self, source: str, targets: tuple[str, ...], write: Callable[[bytes], None]
+    ) -> None:
+        self.source = source
+        self.targets = targets
+        self.read = 0
+        self.unreadable: dict[Key, Tally] = {}
+        self.refused: dict[Key, Tally] = {}
+        self.notes: dict[tuple[str, str, Fate, str], Tally] = {}
+        self.ways: dict[str, Counter[str]] = {target: Counter() for target in targets}
+        self.first_fault: RlconvertError | None = None
+        self._write = write
+        self._line({"schema": LOSS_SCHEMA, "source": source, "targets": list(targets)})
+
+    def way(self, target: str, way: str, fates: Mapping[str, FieldFate]) -> None:
+        """A task of `target` went by `way`; the first one writes the way's table."""
+        if not self.ways[target][way]:
+            table = {path: _fate_record(fates[path]) for path in field_paths() if path in fates}
+            self._line({"target": target, "way": way, "fields": table})
+        self.ways[target][way] += 1
+
+    def note(self, target: str, task: str, note: Note) -> None:
+        """A field of one task has a fate of its own."""
+        key = (target, note.field, note.fate, note.reason)
+        self.notes.setdefault(key, Tally()).add(task, note.reason)
+        self._line(
+            {
+                "target": target,
+                "task": task,
+                "field": note.field,
+                "fate": note.fate.value,
+                "reason": note.reason,
+            }
+            | ({"detail": note.detail} if note.detail else {})
+        )
+
+    def refuse(self, target: str, task: str, refusal: Refusal) -> None:
+        """A task cannot go to a target."""
+        tally = self.refused.setdefault(Key(target, refusal.reason), Tally())
+        tally.add(task, refusal.problem, refusal.remedy)
+        self._line(
+            {
+                "target": target,
+                "task": task,
+                "refused": refusal.reason,
+                "field": refusal.field,
+                "problem": refusal.problem,
+                "remedy": refusal.remedy,
+            }
+        )
+
+    def fault(self, error: RlconvertError) -> None:
+        """A task, or a file that belongs to no task, cannot be read."""
+        self.first_fault = self.first_fault or error
+        tally = self.unreadable.setdefault(Key("", error.reason), Tally())
+        tally.add(error.task or error.file or "", error.problem, error.remedy)
+        facts = {key: value for key, value in error.facts().items() if key != "reason" and value}
+        self._line({"unreadable": error.reason, "problem": error.problem, **facts})
+
+    def converted(self, target: str) -> int:
+        """How many tasks went to a target."""
+        return self.ways[target].total()
+
+    @property
+    def any_converted(self) -> bool:
+        """Whether anything was converted at all."""
+        return any(self.converted(target) for target in self.targets)
+
+    @property
+    def any_refused(self) -> bool:
+        """Whether a task was left out, for whatever reason."""
+        return bool(self.refused or self.unreadable)
+
+    @property
+    def any_loss(self) -> bool:
+        """Whether something was dropped from a task that was converted."""
+        return any(fate is Fate.DROPPED for (_, _, fate, _) in self.notes)
+
+    def facts(self) -> dict[str, object]:
+        """Everything counted, for ``--json``."""
+        return {
+            "source": self.source,
+            "tasks": self.read,
+            "targets": {
+                target: {
+                    "converted": self.converted(target),
+                    "ways": dict(sorted(self.ways[target].items())),
+                    "refused": {
+                        key.what: _tally_record(tally)
+                        for key, tally in sorted(self.refused.items(), key=_by_count)
+                        if key.target == target
+                    },
+                }
+                for target in self.targets
+            },
+            "unreadable": {
+                key.what: _tally_record(tally)
+                for key, tally in sorted(self.unreadable.items(), key=_by_count)
+            },
+            "notes": [
+                {
+                    "target": target,
+                    "field": path,
+                    "fate": fate.value,
+                    "reason": reason,
+                    "tasks": tally.count,
+                    "examples": tally.examples,
+                }
+                for (target, path, fate, reason), tally in self.sorted_notes()
+            ],
+        }
+
+    def sorted_notes(self) -> Iterator[tuple[tuple[str, str, Fate, str], Tally]]:
+        """The notes, what is lost first."""
+        order = list(Fate)[::-1]
+        yield from sorted(
+            self.notes.items(),
+            key=lambda item: (item[0][0], order.index(item[0][2]), -item[1].count, item[0][1:]),
+        )
+
+    def _line(self, record: Mapping[str, object]) -> None:
+        self._write(json_line(record))
+
+
+def json_line(record: Mapping[str, object]) -> bytes:
+    """One record as a line of JSON: readable, in the given order, the same bytes every time."""
+    return json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _fate_record(fate: FieldFate) -> dict[str, str]:
+    return {"fate": fate.fate.value} | ({"reason": fate.reason} if fate.reason else {})
+
+
+def _tally_record(tally: Tally) -> dict[str, object]:
+    return {
+        "tasks": tally.count,
+        "problem": tally.detail,
+        "remedy": tally.remedy,
+        "examples": tally.examples,
+    }
+
+
+def _by_count(item: tuple[Key, Tally]) -> tuple[str, int, str]:
+    return item[0].target, -item[1].count, item[0].what

@@ -1,0 +1,164 @@
+"""The records of the sidecar ``.rlconvert/``, as they stand on disk.
+
+    provenance.json    what was read, by which version, for which targets
+    manifest.jsonl     a line per task: where it stood, its files, modes, links, empty folders
+    shared.jsonl       a line per file that belongs to no task
+    native-NNNN.pack   bytes of the source that stand nowhere else in the output
+    loss.jsonl         the fate of every field (report.py)
+
+A newer schema is refused; an unknown key in a known schema is damage.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .errors import Malformed, NewerSchema
+from .files import FileTree, Link
+from .sink import OURS
+
+SCHEMA = 1
+PROVENANCE = f"{OURS}/provenance.json"
+MANIFEST = f"{OURS}/manifest.jsonl"
+SHARED = f"{OURS}/shared.jsonl"
+LOSS = f"{OURS}/loss.jsonl"
+
+Mode = Literal["x", "-"]
+
+
+class Record(BaseModel):
+    """A closed, frozen record."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, populate_by_name=True)
+
+
+class Packed(Record):
+    """Bytes in a pack: which shard, from where, how many."""
+
+    shard: int
+    start: int
+    size: int
+
+
+class FileRecord(Record):
+    """A file: the digest of its bytes, its mode, and where they are when not in the output."""
+
+    sha256: str
+    mode: Mode = "-"
+    packed: Packed | None = None
+
+
+class TargetRecord(Record):
+    """A task in one layout of the output: its id there, and the digest of its native bytes."""
+
+    id: str
+    digest: str
+
+
+class TaskRecord(Record):
+    """A task: `place` is where it stood in its source, `folder` where its own bytes are now."""
+
+    task: str
+    place: str
+    folder: str | None = None
+    targets: dict[str, TargetRecord]
+    files: dict[str, FileRecord] = {}
+    links: dict[str, str] = {}
+    empty: tuple[str, ...] = ()
+    rows: tuple[FileRecord, ...] = ()
+
+
+class SharedRecord(Record):
+    """A file, a link or an empty folder that belongs to no task."""
+
+    path: str
+    file: FileRecord | None = None
+    link: str | None = None
+
+
+class SourceRecord(Record):
+    """What was read. `label` never holds a path of the machine it was read on."""
+
+    format: str
+    label: str
+    repo: str | None = None
+    commit: str | None = None
+
+
+class ProvenanceRecord(Record):
+    """One conversion. `complete`: every task of the source is in the output."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_: int = Field(alias="schema")
+    version: str
+    source: SourceRecord
+    targets: tuple[str, ...]
+    complete: bool
+    tasks: int
+    options: dict[str, str] = {}
+
+
+Kind = TypeVar("Kind", bound=Record)
+
+
+def line_of(record: Record) -> bytes:
+    """A record as one line; what has its default is left out."""
+    text = record.model_dump_json(by_alias=True, exclude_defaults=True)
+    return text.encode() + b"\n"
+
+
+def parse(kind: type[Kind], data: bytes, name: str) -> Kind:
+    """The record in `data`; `Malformed` names the file and the first fault."""
+    try:
+        return kind.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Malformed(
+            f"the sidecar is damaged: {first['msg']}",
+            reason="damaged-sidecar",
+            file=name,
+            where=where or None,
+            remedy=f"Remove {OURS}/ to convert without it",
+        ) from error
+
+
+def parse_provenance(data: bytes) -> ProvenanceRecord:
+    """``provenance.json``; `NewerSchema` when a later version wrote it."""
+
+    class Head(BaseModel):
+        schema_: int = Field(alias="schema")
+
+    try:
+        schema = Head.model_validate_json(data).schema_
+    except ValidationError:
+        schema = SCHEMA
+    if schema > SCHEMA:
+        raise NewerSchema(
+            f"its schema is {schema}, and this version knows {SCHEMA}",
+            reason="newer-sidecar",
+            file=PROVENANCE,
+            remedy="Use a newer rlconvert",
+        )
+    return parse(ProvenanceRecord, data, PROVENANCE)
+
+
+def pack_name(shard: int) -> str:
+    """The path of a pack."""
+    return f"{OURS}/native-{shard:04}.pack"
+
+
+def records_of(tree: FileTree) -> tuple[dict[str, FileRecord], dict[str, str], tuple[str, ...]]:
+    """Files, links and empty folders of a tree whose bytes stand in the output."""
+    files: dict[str, FileRecord] = {}
+    links: dict[str, str] = {}
+    for path, entry in tree:
+        if isinstance(entry, Link):
+            links[path] = entry.target
+        else:
+            mode: Mode = "x" if entry.executable else "-"
+            files[path] = FileRecord(sha256=entry.blob.sha256, mode=mode)
+    return files, links, tree.empty_folders

@@ -1,0 +1,414 @@
+"""Where tasks are read from: a folder, a snapshot of a Hub repo, or memory.
+
+A source lists and reads; it never follows a link, never runs anything, and never reads outside
+its root. What it hands out has safe names, and links that stay inside.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from .errors import Malformed, ReadError, RlconvertError, TooBig, UnsafePath
+from .files import (
+    EAGER_BYTES,
+    Blob,
+    Entry,
+    File,
+    FileTree,
+    Link,
+    changed,
+    check_clashes,
+    check_links,
+    check_path,
+    make_tree,
+    open_regular,
+    parents,
+    printable,
+)
+from .model import Origin
+
+MAX_DEPTH = 64
+"""Folders below a task's own; deeper trees are refused."""
+
+MAX_LINE = 1 << 28
+"""Bytes of one line of a row file."""
+
+LFS_MARK = b"version https://git-lfs.github.com/spec/v1"
+_LFS_POINTER_BYTES = range(100, 1025)
+
+BOOKKEEPING = frozenset({".git", ".cache", ".rlconvert"})
+"""Top-level folders of a repo that belong to git, to the Hub client or to us, never to a layout."""
+
+
+class Kind(Enum):
+    """What stands at a path."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    OTHER = "device or pipe"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One name in a folder."""
+
+    name: str
+    kind: Kind
+
+
+OnFault = Callable[[RlconvertError], None]
+
+
+class Source(Protocol):
+    """A readable tree of files.
+
+    Paths are relative and POSIX; ``""`` is the root. `name` is what a taskset is called that has
+    no name of its own.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def origin(self) -> Origin: ...
+
+    def items(self, folder: str) -> list[Item]:
+        """The names in a folder, sorted; empty where there is no such folder."""
+        ...
+
+    def kind(self, path: str) -> Kind | None:
+        """What stands at `path`, or None for nothing."""
+        ...
+
+    def read(self, path: str, limit: int) -> bytes:
+        """All bytes of a regular file; `TooBig` beyond `limit`, `ReadError` where none is."""
+        ...
+
+    def read_at(self, path: str, start: int, size: int) -> bytes:
+        """`size` bytes of a file from `start` on; `SourceChanged` when there are not so many."""
+        ...
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """The lines of a file with their line ends, one in memory at a time."""
+        ...
+
+    def tree(
+        self, folder: str, *, skip: Collection[str] = (), on_fault: OnFault | None = None
+    ) -> FileTree:
+        """Everything below `folder` less the paths in `skip` (relative to the source).
+
+        A faulty file goes to `on_fault` and is left out; without it, it raises.
+        """
+        ...
+
+
+class FolderSource:
+    """A folder on this machine."""
+
+    def __init__(self, root: str, *, name: str | None = None, origin: Origin | None = None) -> None:
+        self._root = os.path.abspath(root)
+        self._name = name or os.path.basename(self._root) or "tasks"
+        self._origin = origin or Origin(label=self._name)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def origin(self) -> Origin:
+        return self._origin
+
+    @property
+    def root(self) -> str:
+        """The absolute path of the folder."""
+        return self._root
+
+    def _at(self, path: str) -> str:
+        return f"{self._root}/{path}" if path else self._root
+
+    def items(self, folder: str) -> list[Item]:
+        try:
+            with os.scandir(self._at(folder)) as entries:
+                found = [Item(entry.name, _kind(entry)) for entry in entries]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise unreadable(folder, error) from error
+        return sorted(found, key=lambda item: item.name)
+
+    def kind(self, path: str) -> Kind | None:
+        try:
+            for folder in parents(path):  # a link above would lead out unseen
+                if not stat.S_ISDIR(os.lstat(self._at(folder)).st_mode):
+                    return None
+            return _kind_of_mode(os.lstat(self._at(path)).st_mode)
+        except (OSError, ValueError):
+            return None
+
+    def read(self, path: str, limit: int) -> bytes:
+        if self.kind(path) is not Kind.FILE:
+            raise not_a_file(path)
+        try:
+            with open_regular(self._at(path)) as descriptor:
+                size = os.fstat(descriptor).st_size
+                if size > limit:
+                    raise too_big(path, size, limit)
+                pieces = []
+                while piece := os.read(descriptor, limit + 1):
+                    pieces.append(piece)
+                return b"".join(pieces)
+        except OSError as error:
+            raise unreadable(path, error) from error
+
+    def read_at(self, path: str, start: int, size: int) -> bytes:
+        with open_regular(self._at(path)) as descriptor:
+            data = os.pread(descriptor, size, start)
+        if len(data) != size:
+            raise changed(path)
+        return data
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        if self.kind(path) is not Kind.FILE:
+            raise not_a_file(path)
+        with (
+            open_regular(self._at(path)) as descriptor,
+            open(descriptor, "rb", closefd=False) as file,
+        ):
+            while line := file.readline(MAX_LINE + 1):
+                if len(line) > MAX_LINE:
+                    raise too_big(path, len(line), MAX_LINE)
+                yield line
+
+    def tree(
+        self, folder: str, *, skip: Collection[str] = (), on_fault: OnFault | None = None
+    ) -> FileTree:
+        entries: dict[str, Entry] = {}
+        empty: list[str] = []
+        todo = [""]
+        base = self._at(folder)
+        above = f"{folder}/" if folder else ""
+        while todo:
+            inner = todo.pop()
+            before = f"{inner}/" if inner else ""
+            count = 0
+            try:
+                with os.scandir(f"{base}/{inner}" if inner else base) as names:
+                    listing = list(names)
+            except OSError as error:
+                _fault(unreadable(above + inner, error), on_fault)
+                continue
+            for entry in listing:
+                path = before + entry.name
+                if skip and above + path in skip:
+                    count += 1
+                    continue
+                try:
+                    check_path(entry.name)
+                    kind = _kind(entry)
+                    if kind is Kind.FOLDER:
+                        if path.count("/") >= MAX_DEPTH:
+                            raise _too_deep(path)
+                        todo.append(path)
+                    else:
+                        entries[path] = _entry(entry, kind)
+                    count += 1
+                except RlconvertError as error:
+                    error.file = printable(path)
+                    _fault(error, on_fault)
+                except OSError as error:
+                    _fault(unreadable(path, error), on_fault)
+            if inner and not count:
+                empty.append(inner)
+        return _checked(make_tree(entries, empty), on_fault)
+
+
+class MemorySource:
+    """A tree that is in memory already: for tests and for callers of the API."""
+
+    def __init__(self, tree: FileTree, *, name: str = "memory") -> None:
+        self._tree = tree
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(label=self._name)
+
+    def items(self, folder: str) -> list[Item]:
+        inside = self._tree.below(folder) if folder else self._tree
+        found: dict[str, Kind] = {}
+        for path, entry in inside.entries.items():
+            name, slash, _ = path.partition("/")
+            found[name] = Kind.FOLDER if slash else _kind_of_entry(entry)
+        for path in inside.empty_folders:
+            found[path.partition("/")[0]] = Kind.FOLDER
+        return [Item(name, found[name]) for name in sorted(found)]
+
+    def kind(self, path: str) -> Kind | None:
+        if entry := self._tree.entries.get(path):
+            return _kind_of_entry(entry)
+        return Kind.FOLDER if not path or self._tree.has_folder(path) else None
+
+    def read(self, path: str, limit: int) -> bytes:
+        file = self._tree.file(path)
+        if file is None:
+            raise not_a_file(path)
+        if file.blob.size > limit:
+            raise too_big(path, file.blob.size, limit)
+        return file.blob.read()
+
+    def read_at(self, path: str, start: int, size: int) -> bytes:
+        data = self.read(path, 1 << 62)[start : start + size]
+        if len(data) != size:
+            raise changed(path)
+        return data
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        yield from self.read(path, 1 << 62).splitlines(keepends=True)
+
+    def tree(
+        self, folder: str, *, skip: Collection[str] = (), on_fault: OnFault | None = None
+    ) -> FileTree:
+        above = f"{folder}/" if folder else ""
+        gone = tuple(path + "/" for path in skip)
+
+        def stays(path: str) -> bool:
+            whole = above + path
+            return whole not in skip and not whole.startswith(gone)
+
+        inside = self._tree.below(folder) if folder else self._tree
+        entries = {path: entry for path, entry in inside.entries.items() if stays(path)}
+        empty = [path for path in inside.empty_folders if stays(path)]
+        for path in (*entries, *empty):
+            check_path(path)
+        return _checked(make_tree(entries, empty), on_fault)
+
+
+def _checked(tree: FileTree, on_fault: OnFault | None) -> FileTree:
+    for check in (check_clashes, check_links, _check_pointers):
+        try:
+            check(tree)
+        except RlconvertError as error:
+            if on_fault is None:
+                raise
+            on_fault(error)
+            return _checked(tree.without((), (error.file or "",)), on_fault)
+    return tree
+
+
+def _check_pointers(tree: FileTree) -> None:
+    for path, entry in tree.entries.items():
+        if (
+            isinstance(entry, File)
+            and entry.blob.size in _LFS_POINTER_BYTES
+            and entry.blob.read().startswith(LFS_MARK)
+        ):
+            raise Malformed(
+                "this is a Git LFS pointer, not the file it stands for",
+                reason="lfs-pointer",
+                file=path,
+                remedy="Fetch the object (`git lfs pull`) and convert again",
+            )
+
+
+def _fault(error: RlconvertError, on_fault: OnFault | None) -> None:
+    if on_fault is None:
+        raise error
+    on_fault(error)
+
+
+def _kind(entry: os.DirEntry[str]) -> Kind:
+    if entry.is_symlink():
+        return Kind.LINK
+    if entry.is_file(follow_symlinks=False):
+        return Kind.FILE
+    return Kind.FOLDER if entry.is_dir(follow_symlinks=False) else Kind.OTHER
+
+
+def _kind_of_mode(mode: int) -> Kind:
+    if stat.S_ISREG(mode):
+        return Kind.FILE
+    if stat.S_ISDIR(mode):
+        return Kind.FOLDER
+    return Kind.LINK if stat.S_ISLNK(mode) else Kind.OTHER
+
+
+def _kind_of_entry(entry: Entry) -> Kind:
+    return Kind.LINK if isinstance(entry, Link) else Kind.FILE
+
+
+def _entry(entry: os.DirEntry[str], kind: Kind) -> Entry:
+    if kind is Kind.LINK:
+        return Link(os.readlink(entry.path))
+    if kind is Kind.OTHER:
+        raise UnsafePath(
+            "a device, socket or pipe cannot be part of a task",
+            reason="not-a-file",
+            remedy="Remove it from the source",
+        )
+    status = entry.stat(follow_symlinks=False)
+    size, stamp = status.st_size, status.st_mtime_ns
+    executable = bool(status.st_mode & stat.S_IXUSR)
+    if size > EAGER_BYTES:
+        return File(Blob.of_file(entry.path, size, stamp), executable)
+    descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        data = os.read(descriptor, size + 1)
+        after = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if len(data) != size or after.st_size != size or after.st_mtime_ns != stamp:
+        raise changed(entry.path)
+    return File(Blob(data), executable)
+
+
+def unreadable(path: str, error: OSError) -> ReadError:
+    """The error for a path the operating system does not let us read."""
+    return ReadError(
+        f"cannot be read: {error.strerror or error}",
+        reason="unreadable",
+        file=printable(path) or None,
+        remedy="Give the right to read it, or leave it out",
+    )
+
+
+def not_a_file(path: str) -> ReadError:
+    """The error for a path where a regular file is wanted and none stands."""
+    return ReadError("there is no regular file here", reason="not-a-file", file=printable(path))
+
+
+def too_big(path: str, size: int, limit: int) -> TooBig:
+    """The error for a file above the limit of its kind."""
+    return TooBig(
+        f"{size:,} bytes are more than the {limit:,} allowed for this file",
+        reason="too-big",
+        file=printable(path),
+    )
+
+
+def _too_deep(path: str) -> TooBig:
+    return TooBig(
+        f"more than {MAX_DEPTH} folders inside each other",
+        reason="too-deep",
+        file=printable(path[:200]),
+    )
+
+
+def walk_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
+    """Folders below `folder`, parents first, sorted, at most `depth` down; bookkeeping skipped."""
+    for item in source.items(folder):
+        if item.kind is not Kind.FOLDER or (not folder and item.name in BOOKKEEPING):
+            continue
+        path = f"{folder}/{item.name}" if folder else item.name
+        yield path
+        if depth > 1:
+            yield from walk_folders(source, path, depth - 1)

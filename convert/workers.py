@@ -1,0 +1,222 @@
+"""One task from its source to the staged output: the part of a run that can go parallel.
+
+A worker loads, restores, writes and stages tasks; it never decides about the output as a whole.
+What comes home is small: rows, notes, digests, and folders that wait to be moved to their place.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from itertools import islice
+
+from .errors import RlconvertError, TooBig, WriteError
+from .files import Blob, File, FileTree
+from .format import AppendRow, Note, PutTree, Reader, Refusal, Writer, Written
+from .model import Task, TaskRef
+from .provenance import Sidecar
+from .sidecar import FileRecord, TargetRecord, TaskRecord, records_of
+from .sink import write_tree, writing
+from .source import unreadable
+
+_SMALL = 256
+"""Sets up to this size are converted in this process: starting others would take longer."""
+
+_CHUNK = 32
+_CHUNKS_AHEAD = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All a worker needs to know."""
+
+    source_format: str
+    reader: Reader
+    sidecar: Sidecar | None
+    writers: tuple[tuple[str, Writer], ...]
+    work: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A task as one target has it, its folders staged under the names in `folders`."""
+
+    target: str
+    way: str
+    rows: tuple[AppendRow, ...]
+    notes: tuple[Note, ...]
+    folders: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of one task: a fault, or for each target what was made or why not."""
+
+    ref: TaskRef
+    fault: RlconvertError | None = None
+    made: tuple[Made, ...] = ()
+    refused: tuple[tuple[str, Refusal], ...] = ()
+    record: TaskRecord | None = None
+    missing: dict[str, bytes] | None = None
+
+
+def convert_task(plan: Plan, index: int, ref: TaskRef) -> Result:
+    """Load one task and stage it. A fault of the task comes back; a fault of the output raises."""
+    try:
+        task = plan.reader.load(ref)
+        if plan.sidecar is not None:
+            task = plan.sidecar.restore(task, plan.source_format)
+    except RlconvertError as error:
+        return Result(ref=ref, fault=error.for_task(ref.id))
+    except OSError as error:
+        return Result(ref=ref, fault=unreadable(ref.path, error).for_task(ref.id))
+    except RecursionError:
+        return Result(
+            ref=ref,
+            fault=TooBig("it is nested too deeply to be read", reason="too-deep", task=ref.id),
+        )
+    return _stage(plan, index, ref, task)
+
+
+def _stage(plan: Plan, index: int, ref: TaskRef, task: Task) -> Result:
+    made: list[Made] = []
+    refused: list[tuple[str, Refusal]] = []
+    targets: dict[str, TargetRecord] = {}
+    trees: dict[str, tuple[FileTree, str]] = {}
+    for name, writer in plan.writers:
+        written = writer.task(task)
+        if isinstance(written, Refusal):
+            refused.append((name, written))
+            continue
+        folders = []
+        for part in written.parts:
+            if isinstance(part, PutTree):
+                folders.append((part.path, _stage_tree(plan, index, part, trees)))
+        targets[name] = TargetRecord(id=written.id, digest=written.native.digest)
+        made.append(_made(name, written, tuple(folders)))
+    record, missing = _record(plan, ref, task, targets, trees)
+    return Result(ref=ref, made=tuple(made), refused=tuple(refused), record=record, missing=missing)
+
+
+def _made(target: str, written: Written, folders: tuple[tuple[str, str], ...]) -> Made:
+    rows = tuple(part for part in written.parts if isinstance(part, AppendRow))
+    return Made(target=target, way=written.way, rows=rows, notes=written.notes, folders=folders)
+
+
+def _stage_tree(
+    plan: Plan, index: int, part: PutTree, trees: dict[str, tuple[FileTree, str]]
+) -> str:
+    if part.path in trees:
+        tree, staged = trees[part.path]
+        if tree != part.tree:
+            raise WriteError(
+                "two targets put different files at one place",
+                reason="writers-disagree",
+                file=part.path,
+            )
+        return staged
+    staged = f"{plan.work}/{index}-{len(trees)}"
+    with writing(part.path):
+        write_tree(staged, part.tree)
+    trees[part.path] = (part.tree, staged)
+    return staged
+
+
+def _record(
+    plan: Plan,
+    ref: TaskRef,
+    task: Task,
+    targets: dict[str, TargetRecord],
+    trees: dict[str, tuple[FileTree, str]],
+) -> tuple[TaskRecord, dict[str, bytes]]:
+    """The task's line in the manifest, and the bytes of its source that stand nowhere else."""
+    native = task.native.get(plan.source_format)
+    if native is None:
+        return TaskRecord(task=ref.id, place=ref.path, targets=targets), {}
+    files, links, empty = records_of(native.tree)
+    missing: dict[str, bytes] = {}
+    folder = next((path for path, (tree, _) in trees.items() if tree == native.tree), None)
+    if folder is None:
+        blobs = (entry.blob for _, entry in native.tree if isinstance(entry, File))
+        missing |= {blob.sha256: blob.read() for blob in blobs}
+    rows = []
+    for row in native.rows:
+        blob = Blob(row)
+        missing[blob.sha256] = row
+        rows.append(FileRecord(sha256=blob.sha256))
+    record = TaskRecord(
+        task=ref.id,
+        place=native.path,
+        folder=folder,
+        targets=targets,
+        files=files,
+        links=links,
+        empty=empty,
+        rows=tuple(rows),
+    )
+    return record, missing
+
+
+# --- many at once ------------------------------------------------------------------------------
+
+
+def convert_tasks(plan: Plan, refs: Iterable[TaskRef], jobs: int | None) -> Iterator[Result]:
+    """Results in the order of `refs`, whatever the number of jobs (None: as many as fit)."""
+    stream = iter(enumerate(refs))
+    first = list(islice(stream, _SMALL + 1))
+    many = os.cpu_count() or 1 if jobs is None else jobs
+    if many == 1 or (jobs is None and len(first) <= _SMALL):
+        for index, ref in _chain(first, stream):
+            yield convert_task(plan, index, ref)
+        return
+    yield from _in_processes(plan, _chain(first, stream), many)
+
+
+def _chain(
+    first: list[tuple[int, TaskRef]], rest: Iterator[tuple[int, TaskRef]]
+) -> Iterator[tuple[int, TaskRef]]:
+    yield from first
+    yield from rest
+
+
+def _in_processes(plan: Plan, stream: Iterator[tuple[int, TaskRef]], jobs: int) -> Iterator[Result]:
+    # Spawned, not forked: the process may have threads, and a worker starts in a known state.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(plan,))
+    waiting: deque[Future[list[Result]]] = deque()
+    try:
+        while True:
+            while len(waiting) < jobs * _CHUNKS_AHEAD:
+                chunk = list(islice(stream, _CHUNK))
+                if not chunk:
+                    break
+                waiting.append(pool.submit(_convert_chunk, chunk))
+            if not waiting:
+                return
+            yield from waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise RlconvertError(
+            "a worker process was killed, most likely for want of memory",
+            reason="worker-killed",
+            remedy="Convert with --jobs 1",
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+_plan: list[Plan] = []
+
+
+def _start(plan: Plan) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the run and cleans up
+    _plan.append(plan)
+
+
+def _convert_chunk(chunk: list[tuple[int, TaskRef]]) -> list[Result]:
+    return [convert_task(_plan[0], index, ref) for index, ref in chunk]
