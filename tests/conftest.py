@@ -24,8 +24,9 @@ class _Guard:
         if not event.startswith("socket.") or self.open:
             return
         if event in ("socket.connect", "socket.sendto"):
-            address = args[1]
-            host = address[0] if isinstance(address, tuple) else None  # else: a Unix socket
+            if not isinstance(args[1], tuple):
+                return  # a Unix socket
+            host: object = args[1][0]
         elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
             host = args[0]
         else:

@@ -92,7 +92,7 @@ def allowed(here: str) -> set[str]:
 
 
 def test_layers() -> None:
-    faults = []
+    faults: list[str] = []
     for module in modules("convert", "formats"):
         here = layer(module.name)
         for line, name in module.imports():
@@ -110,7 +110,7 @@ def test_core_names_no_framework() -> None:
     """In code, strings and comments: what only one framework has is said in its own folder."""
     # Not after a lower-case letter, nor before one: `mnemonic` is fine, `HarborTask` is not.
     pattern = re.compile(rf"(?<![a-z])(?i:{'|'.join(sorted(FRAMEWORKS))})(?![a-z])")
-    faults = []
+    faults: list[str] = []
     for path in sorted((ROOT / "convert").rglob("*")):
         if not path.is_file() or "__pycache__" in path.parts:
             continue
@@ -151,7 +151,7 @@ SPEAKING = {"sys.exit", "sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__std
 
 def test_only_the_command_line_speaks_and_exits() -> None:
     """Everything else returns values and raises the errors of `errors.py`."""
-    faults = []
+    faults: list[str] = []
     for module in modules("convert", "formats"):
         if re.match(r"rlconvert\.(cli|__main__)\b", module.name) or is_scorer(module.path):
             continue
