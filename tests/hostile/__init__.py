@@ -11,7 +11,7 @@ which must still be read. `REPO_FAULTS` concern the repository as a whole. A gen
 """
 
 from . import configs, files, repos  # noqa: F401 - they fill the two tables
-from .base import EITHER, OK, REPO_FAULTS, TASK_FAULTS, CannotMake, Generator, write_task
+from .making import EITHER, OK, REPO_FAULTS, TASK_FAULTS, CannotMake, Generator, write_task
 
 __all__ = [
     "EITHER",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .base import EITHER, MALFORMED, TOO_BIG, UNSAFE_INPUT, task_fault
+from .making import EITHER, MALFORMED, TOO_BIG, UNSAFE_INPUT, task_fault
 
 
 def config_fault(name: str, config: str | bytes, expected: str = MALFORMED) -> None:

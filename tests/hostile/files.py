@@ -6,7 +6,7 @@ import os
 import unicodedata
 from pathlib import Path
 
-from .base import (
+from .making import (
     EITHER,
     LFS_POINTER,
     MALFORMED,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from .base import (
+from .making import (
     EITHER,
     MALFORMED,
     READ_ERROR,
