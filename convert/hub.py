@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import escape
@@ -66,7 +66,10 @@ def fetch_dataset(
     is as it was. `endpoint` and `token` are HF_ENDPOINT and the stored token when left out;
     ``token=False`` is anonymous.
     """
-    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub import (
+        HfApi,
+        snapshot_download,  # pyright: ignore[reportUnknownVariableType]
+    )
 
     created = _claim(dest)
     try:
@@ -169,7 +172,7 @@ def _silent() -> type:
 
 
 @contextmanager
-def _explained(address: HubAddress, dest: Path) -> Iterator[None]:
+def _explained(address: HubAddress, dest: Path) -> Generator[None, None, None]:
     """Turn whatever the client raises into one of our errors."""
     from huggingface_hub.errors import (
         EntryNotFoundError,

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, snapshot_download
+from huggingface_hub import (
+    CommitOperationAdd,
+    CommitOperationDelete,
+    HfApi,
+    snapshot_download,  # pyright: ignore[reportUnknownVariableType]
+)
 from huggingface_hub.errors import (
     BadRequestError,
     GatedRepoError,
@@ -85,7 +90,8 @@ def python(hub: Hub, code: str, *args: str, **env: str) -> str:
 
 def test_accounts_and_repositories(hub: Hub) -> None:
     alice = api(hub)
-    assert alice.whoami()["name"] == "alice"
+    account: dict[str, object] = alice.whoami()  # pyright: ignore[reportUnknownMemberType]
+    assert account["name"] == "alice"
     alice.create_repo(REPO, repo_type="dataset")
     with pytest.raises(HfHubHTTPError) as caught:
         alice.create_repo(REPO, repo_type="dataset")

@@ -10,7 +10,7 @@ which must still be read. `REPO_FAULTS` concern the repository as a whole. A gen
 `CannotMake` where the machine does not allow its fault (root reads every file, say).
 """
 
-from . import configs, files, repos  # noqa: F401 - they fill the two tables
+from . import configs, files, repos  # they fill the two tables
 from .making import EITHER, OK, REPO_FAULTS, TASK_FAULTS, CannotMake, Generator, write_task
 
 __all__ = [
@@ -20,5 +20,8 @@ __all__ = [
     "TASK_FAULTS",
     "CannotMake",
     "Generator",
+    "configs",
+    "files",
+    "repos",
     "write_task",
 ]

@@ -19,9 +19,9 @@ _REGULAR_FILE_LIMIT = 10 * 1024 * 1024
 class _Changes:
     """A commit call, parsed."""
 
-    header: dict[str, Any] = field(default_factory=dict)
-    files: dict[str, bytes] = field(default_factory=dict)
-    deleted: list[str] = field(default_factory=list)
+    header: dict[str, Any] = field(default_factory=dict[str, Any])
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    deleted: list[str] = field(default_factory=list[str])
 
     @property
     def message(self) -> str:

@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from .repo import Refusal, Repo
@@ -31,7 +31,7 @@ class Plumbing(BaseHTTPRequestHandler):
         """Answer the request, or raise `Refusal`."""
         raise NotImplementedError
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Stay quiet."""
 
     def _serve(self) -> None:
@@ -87,10 +87,10 @@ class Plumbing(BaseHTTPRequestHandler):
 
     def json(self) -> dict[str, Any]:
         """The body as a JSON object."""
-        data = json.loads(self.body() or b"{}")
+        data: object = json.loads(self.body() or b"{}")
         if not isinstance(data, dict):
             raise Refusal(400, "expected a JSON object")
-        return data
+        return cast("dict[str, Any]", data)
 
     def send(
         self, status: int, payload: object = None, headers: Mapping[str, str] | None = None

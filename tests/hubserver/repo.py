@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -67,7 +67,7 @@ class Discussion:
     created: str
     base: str = "main"
     merge_commit: str | None = None
-    events: list[dict[str, Any]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Repo:
     private: bool = False
     gated: bool = False
     created: str = ""
-    discussions: list[Discussion] = field(default_factory=list)
+    discussions: list[Discussion] = field(default_factory=list[Discussion])
 
     @property
     def namespace(self) -> str:
@@ -136,10 +136,10 @@ class Repo:
             return {}
         match = YAML_BLOCK.search(self.blob(readme.oid).decode("utf-8-sig", "replace"))
         try:
-            data = yaml.safe_load(match[2]) if match else {}
+            data: object = yaml.safe_load(match[2]) if match else {}
         except yaml.YAMLError:
             data = {}
-        return data if isinstance(data, dict) else {}
+        return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
 
     def info(self, revision: str, *, blobs: bool = False) -> dict[str, Any]:
         """The answer to a request for repository info at a revision."""
@@ -186,7 +186,7 @@ class Repo:
 
     def history(self, commit: str) -> list[dict[str, Any]]:
         """The commits up to this one, newest first."""
-        out = []
+        out: list[dict[str, Any]] = []
         shape = "--format=%H%x1f%cn%x1f%ct%x1f%s%x1f%b"
         for record in self.git("log", "-z", shape, commit).decode().split("\0"):
             if record:
@@ -196,7 +196,7 @@ class Repo:
         return out
 
     def _listed(self, output: bytes) -> list[Entry]:
-        found = []
+        found: list[Entry] = []
         for record in filter(None, output.split(b"\0")):
             meta, name = record.split(b"\t", 1)
             mode, kind, oid, size = meta.decode().split()
@@ -223,12 +223,15 @@ class Repo:
 
 
 def _tags(card: dict[str, Any]) -> list[str]:
-    named = card.get("tags")
-    tags = [str(tag) for tag in named] if isinstance(named, list) else []
+    named: object = card.get("tags")
+    tags = [str(tag) for tag in _listed(named)] if isinstance(named, list) else []
     for key in ("license", "task_categories", "language", "size_categories"):
-        values = card.get(key) or []
-        tags += [f"{key}:{value}" for value in (values if isinstance(values, list) else [values])]
+        tags += [f"{key}:{value}" for value in _listed(card.get(key) or [])]
     return tags
+
+
+def _listed(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
 def _sibling(entry: Entry, *, blobs: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from http.server import ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any, Self, cast
 from urllib.parse import parse_qs, quote, urlsplit
 
 import yaml
@@ -93,7 +93,7 @@ class _Handler(Commits, Transfer):
 
     def _list_repos(self, plural: str) -> None:
         wanted = parse_qs(urlsplit(self.path).query).get("filter", [])
-        out = []
+        out: list[dict[str, Any]] = []
         for (repo_type, _), repo in sorted(self.hub.repos.items()):
             if repo_type != TYPES[plural] or repo.private:
                 continue
@@ -161,7 +161,7 @@ class _Handler(Commits, Transfer):
             raise Refusal(404, f'{path} does not exist on "{revision}"', "EntryNotFound")
         start = int(self.query.get("cursor") or 0)
         page = entries[start : start + self.hub.page_size]
-        headers = {}
+        headers: dict[str, str] = {}
         if start + len(page) < len(entries):
             base = f"{self.hub.url}{urlsplit(self.path).path}"
             flags = {key: value for key, value in self.query.items() if key != "cursor"}
@@ -177,15 +177,18 @@ def _validate(content: str) -> tuple[list[dict[str, str]], list[dict[str, str]]]
     if match is None:
         return [], [{"message": "empty or missing yaml metadata in repo card"}]
     try:
-        data: Any = yaml.safe_load(match[2])
+        data: object = yaml.safe_load(match[2])
     except yaml.YAMLError as error:
         return [{"message": f"YAML Metadata Error: {error}"}], []
     if data is not None and not isinstance(data, dict):
         return [{"message": "metadata should be an object"}], []
-    errors = []
+    card = cast("dict[str, object]", data or {})
+    errors: list[dict[str, str]] = []
     for key in ("tags", "language", "task_categories"):
-        value = (data or {}).get(key)
-        listed = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        value = card.get(key)
+        listed = isinstance(value, list) and all(
+            isinstance(item, str) for item in cast("list[object]", value)
+        )
         single = isinstance(value, str) and key != "tags"
         if value is not None and not listed and not single:
             errors.append({"message": f'"{key}" must be an array of strings'})

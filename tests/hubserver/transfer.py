@@ -65,7 +65,8 @@ class Transfer(Plumbing):
                 raise Refusal(404, f"no such page: {self.path}")
 
     def _lfs_batch(self, repo: Repo) -> None:
-        want, objects = self.json(), []
+        want = self.json()
+        objects: list[dict[str, Any]] = []
         for wanted in want["objects"]:
             oid = wanted["oid"]
             href = {"href": f"{self.hub.cdn_url}/_lfs/{oid}"}
