@@ -90,8 +90,7 @@ def python(hub: Hub, code: str, *args: str, **env: str) -> str:
 
 def test_accounts_and_repositories(hub: Hub) -> None:
     alice = api(hub)
-    account: dict[str, object] = alice.whoami()  # pyright: ignore[reportUnknownMemberType]
-    assert account["name"] == "alice"
+    assert alice.whoami()["name"] == "alice"  # pyright: ignore[reportUnknownMemberType]
     alice.create_repo(REPO, repo_type="dataset")
     with pytest.raises(HfHubHTTPError) as caught:
         alice.create_repo(REPO, repo_type="dataset")

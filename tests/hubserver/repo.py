@@ -223,8 +223,8 @@ class Repo:
 
 
 def _tags(card: dict[str, Any]) -> list[str]:
-    named: object = card.get("tags")
-    tags = [str(tag) for tag in _listed(named)] if isinstance(named, list) else []
+    named = card.get("tags") or []
+    tags = [] if isinstance(named, str) else [str(tag) for tag in _listed(named)]
     for key in ("license", "task_categories", "language", "size_categories"):
         tags += [f"{key}:{value}" for value in _listed(card.get(key) or [])]
     return tags
