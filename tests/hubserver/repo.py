@@ -223,8 +223,7 @@ class Repo:
 
 
 def _tags(card: dict[str, Any]) -> list[str]:
-    named = card.get("tags") or []
-    tags = [] if isinstance(named, str) else [str(tag) for tag in _listed(named)]
+    tags = [str(tag) for tag in _listed(card.get("tags") or [])]
     for key in ("license", "task_categories", "language", "size_categories"):
         tags += [f"{key}:{value}" for value in _listed(card.get(key) or [])]
     return tags
