@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 from .licences import NEMO_LICENCES, manifest_licensing
-from .yamltext import Node, dump, literal
+from .yamltext import Node, dump, literal, resolved
 
 Json: TypeAlias = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
 SplitType = Literal["train", "validation", "example"]
@@ -89,7 +89,7 @@ def row_line(task_name: str) -> bytes:
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """One JSONL file, as config and manifest both list it."""
+    """One JSONL file, as config and manifest both list it. No text in it may hold `${`."""
 
     name: str
     type: SplitType
@@ -169,9 +169,9 @@ def config_yaml(spec: AgentConfig) -> bytes:
 
 def _config_dataset(entry: DatasetEntry) -> dict[str, Node]:
     dataset: dict[str, Node] = {
-        "name": literal(entry.name),
+        "name": entry.name,
         "type": entry.type,
-        "jsonl_fpath": literal(entry.jsonl_fpath),
+        "jsonl_fpath": entry.jsonl_fpath,
     }
     if entry.num_repeats != 1:
         dataset["num_repeats"] = entry.num_repeats
@@ -180,8 +180,8 @@ def _config_dataset(entry: DatasetEntry) -> dict[str, Node]:
     if entry.hub_repo_id is not None:
         dataset["source"] = {
             "type": "huggingface",
-            "repo_id": literal(entry.hub_repo_id),
-            "artifact_fpath": literal(entry.jsonl_fpath),
+            "repo_id": entry.hub_repo_id,
+            "artifact_fpath": entry.jsonl_fpath,
         }
     return dataset
 
@@ -191,6 +191,10 @@ def _check_datasets(datasets: tuple[DatasetEntry, ...]) -> None:
     if not names or len(set(names)) != len(names):
         raise LayoutError("at least one dataset is needed, and their names must differ")
     for entry in datasets:
+        # NeMo Gym reads these as they stand where it collates and resolves them where it serves.
+        for text in (entry.name, entry.jsonl_fpath, entry.hub_repo_id or ""):
+            if resolved(text) != text:
+                raise LayoutError(f"NeMo Gym would read {text!r} in two ways")
         if entry.name.strip() != entry.name or not entry.name:
             raise LayoutError(f"a dataset's name is empty or padded with space: {entry.name!r}")
         _relative(entry.jsonl_fpath)

@@ -192,7 +192,7 @@ def _dataset(entry: Node) -> DatasetEntry:
 def _plain(entry: Mapping[str, Node], key: str) -> str:
     value = entry.get(key)
     text = resolved(value) if isinstance(value, str) else None
-    if not text:
+    if not text or text != value:  # an escaped `${` means two things to NeMo Gym (`layout.py`)
         raise LayoutError(f"{key} {value!r} is not a plain, non-empty string")
     return text
 

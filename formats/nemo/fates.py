@@ -1,0 +1,44 @@
+"""What becomes of each field when Harbor's tasks go to NeMo Gym, and why a task may not go.
+
+Facts: NeMo Gym 0.7.0, agent `harbor_agent_general`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from rlconvert.format import Fate, FieldFate
+from rlconvert.formats.taskfolder.fates import IDENTITY
+from rlconvert.model import field_paths
+
+REFUSALS: Mapping[str, str] = MappingProxyType(
+    {
+        "steps-averaged": "several steps whose rewards are averaged: the agent reports the last",
+        "reward-keys-unknown": "reading its files does not tell which named rewards it writes",
+        "reward-key-missing": "several named rewards, and none is the one the agent looks for",
+        "name-not-a-row": "no row can name its folder",
+        "folder-taken": "another task stands where its folder would go",
+    }
+)
+
+_BY_HARBOR = FieldFate(
+    fate=Fate.DELEGATED, reason="the agent hands the task folder to Harbor, which reads it"
+)
+_REWARD = FieldFate(
+    fate=Fate.DELEGATED,
+    reason="Harbor grades; the agent reports one number, and 0.0 for a trial that ends in an "
+    "exception (an agent that ran out of time too, which Harbor alone still grades)",
+)
+_DELEGATED = dict.fromkeys(field_paths(), _BY_HARBOR) | {
+    "reward": _REWARD,
+    "steps.reward": _REWARD,
+}
+
+WAYS: Mapping[str, Mapping[str, FieldFate]] = MappingProxyType(
+    {
+        "identity": IDENTITY,
+        "delegated": MappingProxyType(_DELEGATED),
+        "rebuilt": MappingProxyType(_DELEGATED),
+    }
+)

@@ -1,0 +1,311 @@
+"""Writes NeMo Gym environments for tasks that Harbor runs: folders, rows, config, manifest.
+
+Facts: NeMo Gym 0.7.0, agent `harbor_agent_general` (README.md). A row names a task folder; Harbor
+runs it and grades it; the agent then reports one number. A task for which that number could be
+another one than Harbor's is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rlconvert.errors import UsageError
+from rlconvert.files import Blob
+from rlconvert.format import (
+    Aim,
+    AppendRow,
+    CardRows,
+    Fate,
+    Note,
+    Outcome,
+    PutFile,
+    PutTree,
+    Refusal,
+    RepoNote,
+    RepoPart,
+    RowFile,
+    Written,
+)
+from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
+from rlconvert.formats.taskfolder.saying import folder_of, foreign_extras
+from rlconvert.model import Native, Repo, RowLine, Step, Task, Taskset
+from rlconvert.reward import Script, StepRewards
+
+from .card import reward_section, use_section
+from .fates import REFUSALS
+from .layout import (
+    AdoptedFrom,
+    AgentConfig,
+    DatasetEntry,
+    Manifest,
+    config_yaml,
+    manifest_yaml,
+    row_fault,
+    row_line,
+)
+from .licences import UNKNOWN, nemo_licence
+
+FORMAT = "nemo"
+REWARD = "reward"
+HUB = "https://huggingface.co/datasets/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """The options of the writer, checked."""
+
+    repo_id: str | None
+    reward_key: str | None
+    licence: str | None
+
+    @property
+    def repo_url(self) -> str | None:
+        return None if self.repo_id is None else HUB + self.repo_id
+
+
+class NemoWriter:
+    """One environment per taskset (and per reward key that is not `reward`)."""
+
+    def __init__(self, repo: Repo, aim: Aim) -> None:
+        self._repo = repo
+        self._alone = aim.alone
+        self._choices = _choices(aim)
+        self._slugs = _slugs(repo.tasksets)
+
+    # tasks
+
+    def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
+        own = task.native.get(FORMAT)
+        if own is not None and own.rows and self._alone:
+            rows = tuple(AppendRow(row.path, row.line) for row in own.rows)
+            return Written(
+                way="identity", id=task.id, native=own, parts=(PutTree(own.path, own.tree), *rows)
+            )
+        tree = folder_of(task)
+        if isinstance(tree, Refusal):
+            return tree
+        name = self._name(task)
+        if isinstance(name, Refusal):
+            return name
+        key = self._key(task)
+        if isinstance(key, Refusal):
+            return key
+        rows = tuple(
+            AppendRow(self._row_path(taskset, key), row_line(name), label=f"{taskset}\n{key}")
+            for taskset in tasksets
+        )
+        folder = f"tasks/{name}"
+        return Written(
+            way="delegated" if FOLDER in task.native else "rebuilt",
+            id=name,
+            native=Native(folder, tree, tuple(RowLine(row.path, row.line) for row in rows)),
+            parts=(PutTree(folder, tree), *rows),
+            notes=(*self._notes(task, name, key), *foreign_extras(task, FOLDER)),
+        )
+
+    def _name(self, task: Task) -> str | Refusal:
+        """The folder's name. The agent looks a trial up by the last part of `[task].name`."""
+        declared = None if task.identity is None else task.identity.name
+        name = task.id if declared is None else declared.rsplit("/", 1)[-1]
+        fault = row_fault(name, declared, from_repo=self._choices.repo_id is not None)
+        if fault is None:
+            return name
+        return Refusal(
+            reason="name-not-a-row",
+            problem=f"{REFUSALS['name-not-a-row']}: {fault}",
+            field="identity",
+            remedy="Rename the task in the source",
+        )
+
+    def _key(self, task: Task) -> str | Refusal:
+        """The reward key the agent must look for so that its number is Harbor's."""
+        if len(task.steps) > 1 and task.step_rewards is not StepRewards.FINAL:
+            return _refuse(
+                "steps-averaged",
+                "step_rewards",
+                'Only a task with multi_step_reward_strategy = "final" keeps its reward here',
+            )
+        keys = [_keys(task, step) for step in task.steps]
+        single = {each[0] for each in keys if each is not None and len(each) == 1}
+        wanted = self._choices.reward_key or (single.pop() if len(single) == 1 else REWARD)
+        for each in keys:
+            if each is None and self._choices.reward_key is None:
+                return _refuse(
+                    "reward-keys-unknown",
+                    "reward",
+                    "State the key to report with --reward-key once you know what it writes",
+                )
+            if each is not None and len(each) > 1 and wanted not in each:
+                return _refuse(
+                    "reward-key-missing",
+                    "reward",
+                    f"It writes {', '.join(each)}: choose one with --reward-key",
+                )
+        return wanted
+
+    def _notes(self, task: Task, name: str, key: str) -> Iterator[Note]:
+        if name != task.id:
+            yield Note(
+                field="identity",
+                fate=Fate.TRANSLATED,
+                reason="the folder is called like the last part of [task].name, for rows to find it",
+                detail=f"{task.id} -> {name}",
+            )
+        for step in task.steps:
+            keys = _keys(task, step)
+            if keys is None:
+                yield Note(
+                    field="reward",
+                    fate=Fate.DELEGATED,
+                    reason="the reward key is asserted by the user, not read from the verifier",
+                    detail=key,
+                )
+            elif len(keys) > 1:
+                yield Note(
+                    field="reward",
+                    fate=Fate.DROPPED,
+                    reason="named rewards beside the one the agent reports",
+                    detail=", ".join(each for each in keys if each != key),
+                )
+        if len(task.steps) > 1:
+            yield Note(
+                field="steps",
+                fate=Fate.DELEGATED,
+                reason="the agent reports the first step's conversation with the last step's reward",
+            )
+
+    def _row_path(self, taskset: str, key: str) -> str:
+        return f"data/{self._environment(taskset, key)}/harbor_agent_general-train.jsonl"
+
+    def _environment(self, taskset: str, key: str) -> str:
+        slug = self._slugs[taskset]
+        return slug if key == REWARD else f"{slug}-{_slug(key)}"
+
+    # the rest
+
+    def close(self, outcome: Outcome) -> Iterator[RepoPart]:
+        """Config and manifest per environment, and what the card says about them."""
+        environments = [
+            (path, *file.label.split("\n"), file)
+            for path, file in outcome.row_files.items()
+            if "\n" in file.label
+        ]
+        licence, known = nemo_licence(self._choices.licence or self._repo.licence)
+        if environments and not known:
+            yield RepoNote(
+                Note(
+                    field="licence",
+                    fate=Fate.TRANSLATED,
+                    reason=f"NeMo Gym has no words for the licence; its config says {UNKNOWN}",
+                    detail=self._choices.licence or self._repo.licence or "the source states none",
+                )
+            )
+        names = []
+        tasksets = {taskset.key: taskset for taskset in self._repo.tasksets}
+        for path, key, reward, file in environments:
+            name = self._environment(key, reward)
+            names.append(name)
+            entry = DatasetEntry(
+                name=name,
+                type="train",
+                jsonl_fpath=path,
+                licence=licence,
+                hub_repo_id=self._choices.repo_id,
+            )
+            home = f"environments/{name}"
+            yield PutFile(f"{home}/config.yaml", Blob(self._config(name, reward, entry)))
+            manifest = self._manifest(name, tasksets[key], file, entry)
+            yield PutFile(f"{home}/manifest.yaml", Blob(manifest))
+            yield CardRows(config=name, split="train", path=path)
+        if names:
+            yield use_section(names, self._choices.repo_id)
+            yield reward_section()
+
+    def _config(self, name: str, reward: str, entry: DatasetEntry) -> bytes:
+        return config_yaml(
+            AgentConfig(
+                environment=name,
+                datasets=(entry,),
+                repo_url=self._choices.repo_url,
+                reward_key=None if reward == REWARD else reward,
+                instance=_instance(name),
+            )
+        )
+
+    def _manifest(self, name: str, taskset: Taskset, file: RowFile, entry: DatasetEntry) -> bytes:
+        origin = self._repo.origin
+        adopted = None
+        if origin.url and origin.commit and origin.date:
+            adopted = AdoptedFrom(origin.url, origin.commit, origin.date)
+        about = f"{file.rows} tasks of {taskset.name}, run and graded by Harbor"
+        return manifest_yaml(
+            Manifest(
+                name=name,
+                version=taskset.version or "0",
+                description=taskset.description or about,
+                authors=(f"the authors of {origin.repo or taskset.name}",),
+                datasets=(entry,),
+                licence=self._choices.licence or self._repo.licence,
+                adopted_from=adopted,
+            )
+        )
+
+    def owns(self, path: str) -> bool:
+        top = path.partition("/")[0]
+        if self._repo.format == FORMAT and self._alone:
+            return False
+        return top in ("tasks", "data", "environments") or path == "README.md"
+
+
+def _keys(task: Task, step: Step) -> tuple[str, ...] | None:
+    rule = step.reward or task.reward
+    return rule.keys if isinstance(rule, Script) else None
+
+
+def _refuse(reason: str, field: str, remedy: str) -> Refusal:
+    return Refusal(reason=reason, problem=REFUSALS[reason], field=field, remedy=remedy)
+
+
+def _choices(aim: Aim) -> Choices:
+    repo_id = aim.options.get("repo-id")
+    if repo_id is not None and not re.fullmatch(r"[\w.-]+/[\w.-]+", repo_id, re.ASCII):
+        raise UsageError(
+            f"{repo_id!r} is not the id of a Hub repo",
+            reason="bad-repo-id",
+            remedy="Write it as org/name",
+        )
+    return Choices(
+        repo_id=repo_id,
+        reward_key=aim.options.get("reward-key"),
+        licence=aim.options.get("licence"),
+    )
+
+
+def _slugs(tasksets: tuple[Taskset, ...]) -> dict[str, str]:
+    """A name for each taskset that can stand in paths and config keys; all differ."""
+    slugs: dict[str, str] = {}
+    names = [taskset.name for taskset in tasksets]
+    for taskset in tasksets:
+        several = names.count(taskset.name) > 1 and taskset.version is not None
+        slug = _slug(f"{taskset.name}-{taskset.version}" if several else taskset.name)
+        while slug.lower() in {other.lower() for other in slugs.values()}:
+            slug += "-2"
+        slugs[taskset.key] = slug
+    return slugs
+
+
+def _slug(text: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")
+    return plain or "tasks"
+
+
+def _instance(environment: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", environment)
+    return f"{'_' if plain[0].isdigit() or plain[0] == '-' else ''}{plain}_harbor_agent"
+
+
+def open_writer(repo: Repo, aim: Aim) -> NemoWriter:
+    """A writer of NeMo Gym environments; `UsageError` for an option that makes no sense."""
+    return NemoWriter(repo, aim)
