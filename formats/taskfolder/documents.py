@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, time
 from typing import NoReturn, TypeAlias
 
@@ -81,7 +81,7 @@ def parse_json(data: bytes) -> Value:
     return tree
 
 
-def format_toml(tree: Mapping[str, object], blocks: Collection[str] = ()) -> bytes:
+def format_toml(tree: dict[str, Value], blocks: Collection[str] = ()) -> bytes:
     """A TOML 1.0 document that `parse_toml` reads back as the same values.
 
     Deterministic: keys in the order given, but scalars and arrays of a table before its
@@ -104,7 +104,7 @@ def format_toml(tree: Mapping[str, object], blocks: Collection[str] = ()) -> byt
     return data
 
 
-def format_json(tree: object) -> bytes:
+def format_json(tree: Value) -> bytes:
     """An indented JSON document that `parse_json` reads back as the same values.
 
     Keys in the order given. Characters stay as they are, unless one is a lone surrogate.
@@ -123,7 +123,7 @@ def format_json(tree: object) -> bytes:
     return data + b"\n"
 
 
-def _block(key: str, item: object) -> str:
+def _block(key: str, item: Value) -> str:
     text, header = tomli_w.dumps({key: item}), f"[{key}]\n"
     return f"[[{key}]]\n{text.removeprefix(header)}"
 
@@ -149,9 +149,9 @@ def _place(before: str) -> tuple[int, int]:
     return lines.count("\n") + 1, len(lines) - lines.rfind("\n")
 
 
-def _check_limits(tree: object, *, finite: bool = False) -> None:
+def _check_limits(tree: Value, *, finite: bool = False) -> None:
     """Refuse depth and numbers that would break whoever handles the values later."""
-    rest: list[tuple[object, tuple[PathPart, ...]]] = [(tree, ())]
+    rest: list[tuple[Value, tuple[PathPart, ...]]] = [(tree, ())]
     while rest:
         node, path = rest.pop()
         if len(path) >= MAX_DEPTH:
@@ -175,7 +175,8 @@ def _check_limits(tree: object, *, finite: bool = False) -> None:
                 raise DocumentRefused([Problem(Reason.NOT_FINITE, dotted((*path, key)), message)])
 
 
-def _items(node: object) -> list[object] | tuple[object, ...]:
+def _items(node: Value) -> Sequence[Value]:
+    """Of an array, or none. Models are dumped with tuples for arrays."""
     return node if isinstance(node, list | tuple) else ()
 
 

@@ -112,7 +112,10 @@ class DocumentRefused(ValueError):
     """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("; ".join(map(str, problems)))
+        shown = [str(problem) for problem in problems[:10]]
+        if len(problems) > len(shown):
+            shown.append(f"and {len(problems) - len(shown)} more")
+        super().__init__("; ".join(shown))
         self.problems = tuple(problems)
 
     @property

@@ -70,17 +70,19 @@ def decode_registry_json(data: bytes) -> RegistryJson:
     if not isinstance(tree, list):
         reason = Reason.EMPTY_NOT_ARRAY if tree in ({}, "") else Reason.WRONG_TYPE
         raise DocumentRefused([Problem(reason, "", "must be an array of datasets")])
-    findings = Findings()
     datasets: list[RegistryDataset] = []
+    unknown: dict[str, Value] = {}
     problems: list[Problem] = []
     for i, entry in enumerate(tree):
+        findings = Findings()
         try:
             datasets.append(read(entry, RegistryDataset, findings, (i,)))
         except DocumentRefused as refused:
             problems.extend(refused.problems)
+        unknown |= findings.ignored
     if problems:
         raise DocumentRefused(problems)
-    return RegistryJson(tuple(datasets), findings.ignored)
+    return RegistryJson(tuple(datasets), unknown)
 
 
 def encode_registry_json(registry: RegistryJson) -> bytes:
@@ -95,9 +97,8 @@ def encode_registry_json(registry: RegistryJson) -> bytes:
         if not slash or index not in map(str, range(len(registry.datasets))):
             raise CannotEncode(f"no place for the ignored key {text}")
         by_entry.setdefault(int(index), {})["/" + rest] = value
-    return format_json(
-        [
-            merge(dataset, by_entry.get(i, {}), nulls=True)
-            for i, dataset in enumerate(registry.datasets)
-        ]
-    )
+    entries: list[Value] = [
+        merge(dataset, by_entry.get(i, {}), nulls=True)
+        for i, dataset in enumerate(registry.datasets)
+    ]
+    return format_json(entries)

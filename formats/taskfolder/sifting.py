@@ -33,8 +33,8 @@ _MB_PER_UNIT = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
 class Findings:
     """What sifting found: ignored keys by pointer, and problems of legacy keys."""
 
-    ignored: dict[str, Value] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    ignored: dict[str, Value] = field(default_factory=dict[str, Value])
+    problems: list[Problem] = field(default_factory=list[Problem])
 
     def ignore(self, table: Tree, path: Path, key: str) -> None:
         """Move a key from its table to the ignored ones."""
@@ -203,7 +203,7 @@ _LEGACY: dict[type[Table], Callable[[Tree, Path, Findings], None]] = {
 @cache
 def _shape(model: type[Table]) -> tuple[frozenset[str], dict[str, type[Table]]]:
     """The keys of a table, and which of them are tables or arrays of tables."""
-    nested = {}
+    nested: dict[str, type[Table]] = {}
     for name, info in model.model_fields.items():
         if (inner := _table_in(info.annotation)) is not None:
             nested[name] = inner

@@ -15,13 +15,14 @@ import warnings
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path, PurePath
+from typing import cast
 
 
 def _exact(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _exact(value[key]) for key in sorted(value)}
+        return {key: _exact(item) for key, item in cast("dict[str, object]", value).items()}
     if isinstance(value, list | tuple):
-        return [_exact(item) for item in value]
+        return [_exact(item) for item in cast("list[object]", value)]
     if type(value) is int:
         return hex(value)  # no limit on digits
     plain = value.value if isinstance(value, Enum) else value
@@ -30,7 +31,7 @@ def _exact(value: object) -> object:
 
 def _compared(dump: object) -> str:
     try:
-        return json.dumps(_exact(dump))
+        return json.dumps(_exact(dump), sort_keys=True)
     except RecursionError:
         return "read, but too deep to compare"
 

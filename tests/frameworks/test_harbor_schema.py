@@ -19,6 +19,14 @@ from rlconvert.formats.taskfolder.dataset_schema import decode_dataset_toml, enc
 from rlconvert.formats.taskfolder.problems import DocumentRefused
 from rlconvert.formats.taskfolder.registry_schema import decode_registry_json, encode_registry_json
 from rlconvert.formats.taskfolder.toml_schema import decode_task_toml, encode_task_toml
+from taskfolder.dataset_cases import (
+    DATASET_ACCEPTED,
+    DATASET_REFUSED,
+    DATASET_STRICTER,
+    REGISTRY_ACCEPTED,
+    REGISTRY_REFUSED,
+    REGISTRY_STRICTER,
+)
 from taskfolder.toml_cases import ACCEPTED, HOSTS, REFUSED, STRICTER
 from taskfolder.toml_keys import alone, values
 from taskfolder.toml_texts import text
@@ -81,8 +89,12 @@ def agree(documents: list[Document]) -> tuple[int, int, int]:
     return len(rewritten), len(refused) - stricter, stricter
 
 
+def of_kind(kind: str, texts: Iterable[str]) -> list[Document]:
+    return [(kind, one.encode()) for one in texts]
+
+
 def tasks(texts: Iterable[str]) -> list[Document]:
-    return [("task", one.encode()) for one in texts]
+    return of_kind("task", texts)
 
 
 def test_every_value_alone() -> None:
@@ -105,10 +117,24 @@ def test_stricter_cases_are_loaded_by_harbor(name: str) -> None:
 
 
 def test_random_documents() -> None:
+    """One in four has some characters changed; of the others, most are good."""
     accepted, refused, stricter = agree(tasks(map(text, range(RANDOM))))
     assert accepted > RANDOM / 3
     assert refused > RANDOM / 10
     assert stricter < RANDOM / 100
+
+
+def test_datasets_and_registries() -> None:
+    good = of_kind("registry", REGISTRY_ACCEPTED.values()) + of_kind(
+        "dataset", DATASET_ACCEPTED.values()
+    )
+    bad = of_kind("registry", (text for text, _ in REGISTRY_REFUSED.values())) + of_kind(
+        "dataset", (text for text, _ in DATASET_REFUSED.values())
+    )
+    ours = of_kind("registry", (text for text, _ in REGISTRY_STRICTER.values())) + of_kind(
+        "dataset", (text for text, _ in DATASET_STRICTER.values())
+    )
+    assert agree(good + bad + ours) == (len(good), len(bad), len(ours))
 
 
 def test_corpus() -> None:

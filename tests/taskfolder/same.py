@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from typing import cast
 
 from pydantic import BaseModel
 
@@ -16,7 +17,7 @@ def exact(value: object) -> object:
     if is_dataclass(value):
         return {one.name: exact(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, dict):
-        return {key: exact(item) for key, item in value.items()}
+        return {key: exact(item) for key, item in cast("dict[str, object]", value).items()}
     if isinstance(value, list | tuple):
-        return [exact(item) for item in value]
+        return [exact(item) for item in cast("list[object]", value)]
     return (type(value).__name__, repr(value))
