@@ -8,13 +8,12 @@ needs it, else their bytes go to the sidecar.
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Mapping
 
 from .card import Card, render
 from .errors import Malformed, WriteError
 from .files import Blob, FileTree, Link, parents
-from .format import CardRows, CardSection, FieldFate, PutFile, Refusal, Writer
+from .format import CardRows, CardSection, FieldFate, PutFile, Refusal, RepoNote, RowFile, Writer
 from .model import Repo
 from .provenance import SidecarWriter
 from .report import Report
@@ -29,22 +28,28 @@ class Assembler:
     """Takes what workers made, in order, and builds the output. It is the writers' `Outcome`."""
 
     def __init__(
-        self, sink: Sink, report: Report, ways: Mapping[str, Mapping[str, Mapping[str, FieldFate]]]
+        self,
+        sink: Sink,
+        report: Report,
+        ways: Mapping[str, Mapping[str, Mapping[str, FieldFate]]],
+        sidecar: SidecarWriter,
     ) -> None:
         self._sink = sink
         self._report = report
         self._ways = ways
         self._spool = Spool(f"{sink.work}/spool")
-        self._rows: Counter[str] = Counter()
+        self._row_files: dict[str, RowFile] = {}
+        self.shared = FileTree()
         self._files: dict[str, str] = {}
         self._left_out = 0
-        self.sidecar = SidecarWriter(sink)
+        self._sidecar = sidecar
 
     # Outcome
 
-    def rows(self, path: str) -> int:
-        """How many lines a row file got."""
-        return self._rows[path]
+    @property
+    def row_files(self) -> Mapping[str, RowFile]:
+        """The row files of the output."""
+        return self._row_files
 
     def folder(self, task: str) -> str | None:
         """Where a task's folder stands; None when it was not converted."""
@@ -96,10 +101,11 @@ class Assembler:
             for note in made.notes:
                 self._report.note(made.target, ref.id, note)
             for row in made.rows:
-                self._rows[row.path] += 1
+                so_far = self._row_files.get(row.path, RowFile(0, row.label))
+                self._row_files[row.path] = RowFile(so_far.rows + 1, so_far.label)
                 self._sink.append(row.path, row.line)
         if done and result.record is not None:
-            self.sidecar.task(result.record, result.missing or {})
+            self._sidecar.task(result.record, result.missing or {})
         whole = done == len(result.made) + len(result.refused)
         self._left_out += not whole
         return whole
@@ -135,9 +141,10 @@ class Assembler:
         self, repo: Repo, shared: FileTree, writers: Mapping[str, Writer], intro: str
     ) -> None:
         """Put everything that belongs to no single task."""
+        self.shared = shared
         sections: list[CardSection] = []
         rows: list[CardRows] = []
-        for writer in writers.values():
+        for target, writer in writers.items():
             for part in writer.close(self):
                 match part:
                     case PutFile():
@@ -146,6 +153,8 @@ class Assembler:
                         sections.append(part)
                     case CardRows():
                         rows.append(part)
+                    case RepoNote(note):
+                        self._report.note(target, "", note)
         if sections:
             card = Card(
                 name=repo.name,
@@ -162,7 +171,7 @@ class Assembler:
         before = self._files.get(part.path)
         if before == part.blob.sha256:
             return
-        if before is not None or self._rows[part.path]:
+        if before is not None or part.path in self._row_files:
             raise WriteError(
                 "two targets put different bytes at one place",
                 reason="writers-disagree",
@@ -178,14 +187,14 @@ class Assembler:
                 self._sink.put_link(path, entry.target)
             elif in_place and not isinstance(entry, Link):
                 self._sink.put(path, entry.blob, executable=entry.executable)
-            self.sidecar.shared(path, entry, in_place=in_place)
+            self._sidecar.shared(path, entry, in_place=in_place)
         for path in shared.empty_folders:
             if self._free(path, writers) and not self._spool.has("folder", path):
                 self._sink.put_folder(path)
-            self.sidecar.shared(path, None, in_place=True)
+            self._sidecar.shared(path, None, in_place=True)
 
     def _free(self, path: str, writers: Mapping[str, Writer]) -> bool:
-        if path in self._files or self._rows[path]:
+        if path in self._files or path in self._row_files:
             return False
         if any(writer.owns(path) for writer in writers.values()):
             return False

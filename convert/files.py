@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +24,7 @@ EAGER_BYTES = 1 << 20
 
 _CHUNK = 1 << 20
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+@=-]*(?:\.[A-Za-z0-9_+@=-]+)*")
+_MAX_HOPS = 40
 _WINDOWS_DEVICE = re.compile(
     r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?"
 )
@@ -165,6 +167,20 @@ class FileTree:
         entry = self.entries.get(path)
         return entry if isinstance(entry, File) else None
 
+    def follow(self, path: str) -> File | None:
+        """The regular file that `path` leads to through links of this tree, or None."""
+        for _ in range(_MAX_HOPS):
+            spot = next((up for up in (*parents(path), path) if up in self.entries), None)
+            entry = self.entries[spot] if spot else None
+            if isinstance(entry, File):
+                return entry if spot == path else None
+            if spot is None or entry is None:
+                return None
+            above = spot.rpartition("/")[0]
+            joined = posixpath.normpath(f"{above}/{entry.target}{path[len(spot) :]}")
+            path = joined.lstrip("/") if above == "" else joined
+        return None
+
     def has_folder(self, path: str) -> bool:
         """Whether a folder stands at `path`, empty or not."""
         inside = path + "/"
@@ -182,12 +198,12 @@ class FileTree:
             tuple(path[cut:] for path in self.empty_folders if path.startswith(inside)),
         )
 
-    def without(self, folders: Iterable[str], files: Iterable[str] = ()) -> FileTree:
-        """The tree less these top-level folders and these files."""
-        tops, names = frozenset(folders), frozenset(files)
+    def without(self, gone: str) -> FileTree:
+        """The tree less the path `gone` and everything below it."""
+        inside = gone + "/"
 
         def stays(path: str) -> bool:
-            return path.partition("/")[0] not in tops and path not in names
+            return path != gone and not path.startswith(inside)
 
         return FileTree(
             {path: entry for path, entry in self.entries.items() if stays(path)},
@@ -296,9 +312,6 @@ def check_links(tree: FileTree) -> None:
     for path, entry in tree.entries.items():
         if isinstance(entry, Link):
             _resolve(tree, path, entry.target)
-
-
-_MAX_HOPS = 40
 
 
 def _resolve(tree: FileTree, link: str, target: str) -> None:

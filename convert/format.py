@@ -80,10 +80,22 @@ class PutFile:
 
 @dataclass(frozen=True, slots=True)
 class AppendRow:
-    """A line of a row file, with its line end."""
+    """A line of a row file, with its line end.
+
+    `label` is for the writer that closes the output: every row of a file has the same.
+    """
 
     path: str
     line: bytes
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowFile:
+    """A row file that was written: how many rows, and their label."""
+
+    rows: int
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +116,16 @@ class CardRows:
 
 
 TaskPart: TypeAlias = PutTree | AppendRow
-RepoPart: TypeAlias = PutFile | CardSection | CardRows
+
+
+@dataclass(frozen=True, slots=True)
+class RepoNote:
+    """What a person should know about the output as a whole."""
+
+    note: Note
+
+
+RepoPart: TypeAlias = PutFile | CardSection | CardRows | RepoNote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +146,14 @@ class Written:
 class Outcome(Protocol):
     """What became of the tasks, for a writer that closes its output."""
 
-    def rows(self, path: str) -> int:
-        """How many lines a row file got."""
+    @property
+    def shared(self) -> FileTree:
+        """The source's files that belong to no task."""
+        ...
+
+    @property
+    def row_files(self) -> Mapping[str, RowFile]:
+        """The row files of the output by path, in the order in which they began."""
         ...
 
     def has_folder(self, path: str) -> bool:
@@ -159,15 +186,10 @@ Options: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """What is asked of a writer. `alone`: no other target shares the output.
-
-    `as_of` is the day the source was last changed, where that is known: the only date that may
-    stand in an output.
-    """
+    """What is asked of a writer. `alone`: no other target shares the output."""
 
     options: Options
     alone: bool = True
-    as_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +220,7 @@ class Reader(Protocol):
 class Writer(Protocol):
     """Writes one target. It can be pickled and has no state that tasks change."""
 
-    def task(self, task: Task) -> Written | Refusal:
+    def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
         """The parts of one task, or why it cannot be carried without changing its meaning."""
         ...
 

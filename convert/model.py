@@ -124,12 +124,20 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class RowLine:
+    """A line of a row file, with its line end, and the file it stands in."""
+
+    path: str
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Native:
     """A task's own bytes in one format: `tree` below `path` in its repo, and the `rows` of it."""
 
     path: str
     tree: FileTree = FileTree()
-    rows: tuple[bytes, ...] = ()
+    rows: tuple[RowLine, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -142,7 +150,7 @@ class Native:
             said = entry.blob.sha256 if isinstance(entry, File) else f"-> {entry.target}"
             digest.update(f"{path}\0{said}\n".encode())
         for row in self.rows:
-            digest.update(b"row " + hashlib.sha256(row).digest())
+            digest.update(b"row " + hashlib.sha256(row.line).digest())
         return digest.hexdigest()
 
 
@@ -151,9 +159,10 @@ class Task:
     """One problem: prompt, runtime, tests and reward rule.
 
     `id` is a stable string, never a position. A task of a single exchange has one step, whose
-    name is empty. `extras` holds, by framework, the keys the model has no word for, under JSON
-    pointers into the source's own file. `files` are files of the task that no part of the model
-    owns. `native` holds, by framework, the verbatim source; `stripped` is the task without it.
+    name is empty. `reward` is None where every step has a rule of its own. `extras` holds, by
+    framework, the keys the model has no word for, under JSON pointers into the source's own file.
+    `files` are files of the task that no part of the model owns. `native` holds, by framework,
+    the verbatim source; `stripped` is the task without it.
     """
 
     id: str
@@ -168,7 +177,7 @@ class Task:
     oracle: Oracle | None = None
     agent: Agent = Agent()
     verifier: Verifier = Verifier()
-    reward: Reward
+    reward: Reward | None = None
     artifacts: tuple[Artifact, ...] | None = None
     files: FileTree = FileTree()
     extras: Mapping[str, Mapping[str, Data]] = field(default_factory=dict)
@@ -184,12 +193,22 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowRef:
+    """Where a row stands: its file, the first byte and how many there are."""
+
+    path: str
+    start: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRef:
     """Where a task stands in a source: enough to load it, small enough for a million of them."""
 
     id: str
     path: str
     tasksets: tuple[str, ...] = ()
+    rows: tuple[RowRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,12 +229,15 @@ class Taskset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """What was read: a label people know, and the commit where there is one."""
+    """What was read: a label people know, and for a Hub repo where it is, its commit and the
+    day (``2026-01-31``) of that commit.
+    """
 
     label: str
     repo: str | None = None
     commit: str | None = None
     url: str | None = None
+    date: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from .assemble import Assembler
 from .errors import ExitCode, NothingRepresentable, RlconvertError, UsageError
 from .format import Aim, Format, Options, Reader, get_format
 from .model import TaskRef
-from .provenance import Sidecar
+from .provenance import Sidecar, SidecarWriter
 from .report import Report
 from .sidecar import LOSS, SCHEMA, ProvenanceRecord, SourceRecord
 from .sink import Sink, check_apart
@@ -121,9 +121,9 @@ class _Run:
         self._repo = reader.repo()
         write = _sidecar_lines(sink) if settings.provenance else _nowhere
         self._report = Report(source.origin.label, tuple(formats), write)
-        self._assembler = Assembler(
-            sink, self._report, {name: each.ways for name, each in formats.items()}
-        )
+        self._sidecar = SidecarWriter(sink if settings.provenance else None)
+        ways = {name: each.ways for name, each in formats.items()}
+        self._assembler = Assembler(sink, self._report, ways, self._sidecar)
 
     def convert(self) -> Conversion:
         sidecar = Sidecar.of(self._source)
@@ -147,8 +147,7 @@ class _Run:
             for fault in self._repo.faults:
                 self._report.fault(fault)
             self._assembler.close(self._repo, shared, writers, self._intro())
-            if self._settings.provenance:
-                self._assembler.sidecar.finish(self._provenance())
+            self._sidecar.finish(self._provenance())
         return Conversion(
             report=self._report,
             source=self._format,

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from .errors import StaleProvenance
 from .files import Blob, Entry, File, FileTree, Link, check_links, check_path, make_tree
 from .format import Fate, get_format
-from .model import Native, Task
+from .memory import MemorySource
+from .model import Native, RowLine, Task
 from .sidecar import (
     MANIFEST,
     PROVENANCE,
@@ -31,7 +32,7 @@ from .sidecar import (
     parse_provenance,
 )
 from .sink import OURS, Sink
-from .source import Kind, MemorySource, Source
+from .source import Kind, Source
 
 _PACK_BYTES = 64 << 20
 _MAX_META = 1 << 20
@@ -58,7 +59,10 @@ class SidecarWriter:
                     "files": {
                         path: self._stored(file, missing) for path, file in record.files.items()
                     },
-                    "rows": tuple(self._stored(row, missing) for row in record.rows),
+                    "rows": tuple(
+                        row.model_copy(update={"file": self._stored(row.file, missing)})
+                        for row in record.rows
+                    ),
                 }
             )
         self._append(MANIFEST, line_of(record))
@@ -140,7 +144,7 @@ class Sidecar:
         if delegated is not None:
             tree = _repaired(delegated.tree, record)
             return _with_native(task, self.format, Native(record.place, tree, delegated.rows))
-        rows = tuple(self._bytes(row) for row in record.rows)
+        rows = tuple(RowLine(row.path, self._bytes(row.file)) for row in record.rows)
         native = Native(record.place, self._unpacked(record), rows)
         own = task.native.get(read_as)
         if own is not None and own.digest == record.targets[read_as].digest:

@@ -50,6 +50,13 @@ class FileRecord(Record):
     packed: Packed | None = None
 
 
+class RowRecord(Record):
+    """A row: the file it stood in, and its bytes in a pack."""
+
+    path: str
+    file: FileRecord
+
+
 class TargetRecord(Record):
     """A task in one layout of the output: its id there, and the digest of its native bytes."""
 
@@ -67,7 +74,7 @@ class TaskRecord(Record):
     files: dict[str, FileRecord] = {}
     links: dict[str, str] = {}
     empty: tuple[str, ...] = ()
-    rows: tuple[FileRecord, ...] = ()
+    rows: tuple[RowRecord, ...] = ()
 
 
 class SharedRecord(Record):

@@ -1,4 +1,4 @@
-"""Where tasks are read from: a folder, a snapshot of a Hub repo, or memory.
+"""Where tasks are read from: a folder, which may be a snapshot of a Hub repo.
 
 A source lists and reads; it never follows a link, never runs anything, and never reads outside
 its root. What it hands out has safe names, and links that stay inside.
@@ -225,83 +225,19 @@ class FolderSource:
                     _fault(unreadable(path, error), on_fault)
             if inner and not count:
                 empty.append(inner)
-        return _checked(make_tree(entries, empty), on_fault)
+        return checked(make_tree(entries, empty), on_fault)
 
 
-class MemorySource:
-    """A tree that is in memory already: for tests and for callers of the API."""
-
-    def __init__(self, tree: FileTree, *, name: str = "memory") -> None:
-        self._tree = tree
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def origin(self) -> Origin:
-        return Origin(label=self._name)
-
-    def items(self, folder: str) -> list[Item]:
-        inside = self._tree.below(folder) if folder else self._tree
-        found: dict[str, Kind] = {}
-        for path, entry in inside.entries.items():
-            name, slash, _ = path.partition("/")
-            found[name] = Kind.FOLDER if slash else _kind_of_entry(entry)
-        for path in inside.empty_folders:
-            found[path.partition("/")[0]] = Kind.FOLDER
-        return [Item(name, found[name]) for name in sorted(found)]
-
-    def kind(self, path: str) -> Kind | None:
-        if entry := self._tree.entries.get(path):
-            return _kind_of_entry(entry)
-        return Kind.FOLDER if not path or self._tree.has_folder(path) else None
-
-    def read(self, path: str, limit: int) -> bytes:
-        file = self._tree.file(path)
-        if file is None:
-            raise not_a_file(path)
-        if file.blob.size > limit:
-            raise too_big(path, file.blob.size, limit)
-        return file.blob.read()
-
-    def read_at(self, path: str, start: int, size: int) -> bytes:
-        data = self.read(path, 1 << 62)[start : start + size]
-        if len(data) != size:
-            raise changed(path)
-        return data
-
-    def lines(self, path: str) -> Iterator[bytes]:
-        yield from self.read(path, 1 << 62).splitlines(keepends=True)
-
-    def tree(
-        self, folder: str, *, skip: Collection[str] = (), on_fault: OnFault | None = None
-    ) -> FileTree:
-        above = f"{folder}/" if folder else ""
-        gone = tuple(path + "/" for path in skip)
-
-        def stays(path: str) -> bool:
-            whole = above + path
-            return whole not in skip and not whole.startswith(gone)
-
-        inside = self._tree.below(folder) if folder else self._tree
-        entries = {path: entry for path, entry in inside.entries.items() if stays(path)}
-        empty = [path for path in inside.empty_folders if stays(path)]
-        for path in (*entries, *empty):
-            check_path(path)
-        return _checked(make_tree(entries, empty), on_fault)
-
-
-def _checked(tree: FileTree, on_fault: OnFault | None) -> FileTree:
+def checked(tree: FileTree, on_fault: OnFault | None) -> FileTree:
+    """`tree` when no two names clash, links stay inside and no file is an LFS pointer."""
     for check in (check_clashes, check_links, _check_pointers):
         try:
             check(tree)
         except RlconvertError as error:
-            if on_fault is None:
+            if on_fault is None or error.file is None:
                 raise
             on_fault(error)
-            return _checked(tree.without((), (error.file or "",)), on_fault)
+            return checked(tree.without(error.file), on_fault)
     return tree
 
 
@@ -342,7 +278,8 @@ def _kind_of_mode(mode: int) -> Kind:
     return Kind.LINK if stat.S_ISLNK(mode) else Kind.OTHER
 
 
-def _kind_of_entry(entry: Entry) -> Kind:
+def kind_of_entry(entry: Entry) -> Kind:
+    """What an entry of a tree is."""
     return Kind.LINK if isinstance(entry, Link) else Kind.FILE
 
 
@@ -401,14 +338,3 @@ def _too_deep(path: str) -> TooBig:
         reason="too-deep",
         file=printable(path[:200]),
     )
-
-
-def walk_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
-    """Folders below `folder`, parents first, sorted, at most `depth` down; bookkeeping skipped."""
-    for item in source.items(folder):
-        if item.kind is not Kind.FOLDER or (not folder and item.name in BOOKKEEPING):
-            continue
-        path = f"{folder}/{item.name}" if folder else item.name
-        yield path
-        if depth > 1:
-            yield from walk_folders(source, path, depth - 1)

@@ -21,7 +21,7 @@ from .files import Blob, File, FileTree
 from .format import AppendRow, Note, PutTree, Reader, Refusal, Writer, Written
 from .model import Task, TaskRef
 from .provenance import Sidecar
-from .sidecar import FileRecord, TargetRecord, TaskRecord, records_of
+from .sidecar import FileRecord, RowRecord, TargetRecord, TaskRecord, records_of
 from .sink import write_tree, writing
 from .source import unreadable
 
@@ -90,14 +90,15 @@ def _stage(plan: Plan, index: int, ref: TaskRef, task: Task) -> Result:
     targets: dict[str, TargetRecord] = {}
     trees: dict[str, tuple[FileTree, str]] = {}
     for name, writer in plan.writers:
-        written = writer.task(task)
+        written = writer.task(task, ref.tasksets)
         if isinstance(written, Refusal):
             refused.append((name, written))
             continue
-        folders = []
-        for part in written.parts:
-            if isinstance(part, PutTree):
-                folders.append((part.path, _stage_tree(plan, index, part, trees)))
+        folders = [
+            (part.path, _stage_tree(plan, index, part, trees))
+            for part in written.parts
+            if isinstance(part, PutTree)
+        ]
         targets[name] = TargetRecord(id=written.id, digest=written.native.digest)
         made.append(_made(name, written, tuple(folders)))
     record, missing = _record(plan, ref, task, targets, trees)
@@ -147,9 +148,9 @@ def _record(
         missing |= {blob.sha256: blob.read() for blob in blobs}
     rows = []
     for row in native.rows:
-        blob = Blob(row)
-        missing[blob.sha256] = row
-        rows.append(FileRecord(sha256=blob.sha256))
+        blob = Blob(row.line)
+        missing[blob.sha256] = row.line
+        rows.append(RowRecord(path=row.path, file=FileRecord(sha256=blob.sha256)))
     record = TaskRecord(
         task=ref.id,
         place=native.path,

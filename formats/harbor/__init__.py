@@ -1,1 +1,45 @@
-"""The Harbor format: reader and writer."""
+"""Harbor: task folders with `task.toml`, tests in a container, a reward file."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rlconvert.format import Aim, Finding, Format, Options, Reader, Writer
+from rlconvert.formats.taskfolder.fates import IDENTITY, REBUILT, REFUSALS
+
+if TYPE_CHECKING:
+    from rlconvert.model import Repo
+    from rlconvert.source import Source
+
+
+def _sniff(source: Source) -> Finding | None:
+    from .reader import sniff
+
+    return sniff(source)
+
+
+def _reader(source: Source, options: Options) -> Reader:
+    from .reader import open_reader
+
+    return open_reader(source, options)
+
+
+def _writer(repo: Repo, aim: Aim) -> Writer:
+    from .writer import open_writer
+
+    return open_writer(repo, aim)
+
+
+FORMAT = Format(
+    name="harbor",
+    title="Harbor",
+    version="0.26.0",
+    sniff=_sniff,
+    reader=_reader,
+    writer=_writer,
+    ways=MappingProxyType({"identity": IDENTITY, "rebuilt": REBUILT}),
+    refusals=MappingProxyType(
+        dict(REFUSALS) | {"id-not-a-name": "the id cannot be the name of a folder"}
+    ),
+)

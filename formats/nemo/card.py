@@ -50,7 +50,8 @@ Harbor runs each task folder in a container and its verifier leaves the reward i
 number of it: the key `harbor_reward_key` (`reward` unless the config says otherwise) of the last
 step. Tasks for which that could be another number than Harbor's were left out.
 
-The agent counts every trial that ends in an exception as 0.0 with failure class `harbor_failed`.
-That includes a run in which the agent used up its time, which Harbor alone still grades. It needs
-a harness that writes a trajectory, and it is for evaluation: it returns no token ids to train on."""
+The agent counts every trial that ends in an exception as 0.0, with failure class
+`harbor_failed`. That includes a run in which the agent used up its time, which Harbor alone still
+grades. It needs a harness that writes a trajectory, and it is for evaluation: it returns no token
+ids to train on."""
     return CardSection("The reward", text)

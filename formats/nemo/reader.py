@@ -66,7 +66,7 @@ class NemoReader:
     def repo(self) -> Repo:
         source = self._source
         faults: list[RlconvertError] = []
-        places = {ref.path for ref in self.refs()}
+        places = {ref.path for ref in self._refs}
         rows = {path for each in self._environments for path in each.row_files}
         shared = source.tree("", skip=places | rows | BOOKKEEPING, on_fault=faults.append)
         card = source.read("README.md", _MAX_CARD) if "README.md" in shared else b""
@@ -103,6 +103,26 @@ class NemoReader:
 
     def refs(self) -> Iterator[TaskRef]:
         """Tasks in the order of their rows; a row that cannot be read is a task that cannot."""
+        yield from self._refs
+
+    @cached_property
+    def _refs(self) -> tuple[TaskRef, ...]:
+        # As many as there are task folders, so they fit. A task of two environments is one task.
+        merged: dict[str, TaskRef] = {}
+        for ref in self._rows():
+            before = merged.setdefault(ref.id, ref)
+            if before is ref:
+                continue
+            if ref.tasksets[0] in before.tasksets:  # a second row for the task: a fault of its own
+                again = f"{ref.rows[0].path}:{ref.rows[0].start}"
+                merged[again] = replace(ref, id=again)
+                continue
+            merged[ref.id] = replace(
+                before, tasksets=before.tasksets + ref.tasksets, rows=before.rows + ref.rows
+            )
+        return tuple(merged.values())
+
+    def _rows(self) -> Iterator[TaskRef]:
         for environment in self._environments:
             for path in environment.row_files:
                 start = 0
@@ -214,7 +234,7 @@ def sniff(source: Source) -> Finding | None:
     """An environment folder whose config has an agent of NeMo Gym."""
     for item in source.items(_ENVIRONMENTS):
         path = f"{_ENVIRONMENTS}/{item.name}/{_CONFIG}"
-        if item.kind is Kind.FOLDER and source.kind(path) is Kind.FILE:
-            if b"responses_api_agents" in source.read(path, _MAX_YAML):
-                return Finding(format=FORMAT, layout="environments", because=path)
+        is_config = item.kind is Kind.FOLDER and source.kind(path) is Kind.FILE
+        if is_config and b"responses_api_agents" in source.read(path, _MAX_YAML):
+            return Finding(format=FORMAT, layout="environments", because=path)
     return None

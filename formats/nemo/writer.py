@@ -150,7 +150,7 @@ class NemoWriter:
             yield Note(
                 field="identity",
                 fate=Fate.TRANSLATED,
-                reason="the folder is called like the last part of [task].name, for rows to find it",
+                reason="the folder is called like [task].name's last part, for rows to find it",
                 detail=f"{task.id} -> {name}",
             )
         for step in task.steps:
@@ -173,7 +173,7 @@ class NemoWriter:
             yield Note(
                 field="steps",
                 fate=Fate.DELEGATED,
-                reason="the agent reports the first step's conversation with the last step's reward",
+                reason="the agent reports the first step's conversation, the last step's reward",
             )
 
     def _row_path(self, taskset: str, key: str) -> str:
@@ -188,9 +188,7 @@ class NemoWriter:
     def close(self, outcome: Outcome) -> Iterator[RepoPart]:
         """Config and manifest per environment, and what the card says about them."""
         environments = [
-            (path, *file.label.split("\n"), file)
-            for path, file in outcome.row_files.items()
-            if "\n" in file.label
+            (path, file) for path, file in outcome.row_files.items() if "\n" in file.label
         ]
         licence, known = nemo_licence(self._choices.licence or self._repo.licence)
         if environments and not known:
@@ -204,7 +202,8 @@ class NemoWriter:
             )
         names = []
         tasksets = {taskset.key: taskset for taskset in self._repo.tasksets}
-        for path, key, reward, file in environments:
+        for path, file in environments:
+            key, _, reward = file.label.partition("\n")
             name = self._environment(key, reward)
             names.append(name)
             entry = DatasetEntry(

@@ -1,0 +1,68 @@
+"""Writes Harbor task sets: a folder per task, and the registry where there was one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rlconvert.files import Blob, name_fault
+from rlconvert.format import Aim, Fate, Note, Outcome, PutFile, PutTree, Refusal, RepoNote, Written
+from rlconvert.formats.taskfolder.folder import FORMAT
+from rlconvert.formats.taskfolder.layouts import MANIFEST, REGISTRY
+from rlconvert.formats.taskfolder.registries import filtered_registry, registry_from_repo
+from rlconvert.formats.taskfolder.saying import folder_of, foreign_extras
+from rlconvert.model import Native, Repo, Task
+
+
+class HarborWriter:
+    """Alone in its output, a task of Harbor's own goes back to where it stood.
+
+    Any other goes to `tasks/<id>`.
+    """
+
+    def __init__(self, repo: Repo, aim: Aim) -> None:
+        self._repo = repo
+        self._alone = aim.alone
+
+    def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
+        tree = folder_of(task)
+        if isinstance(tree, Refusal):
+            return tree
+        if fault := name_fault(task.id):
+            return Refusal(
+                reason="id-not-a-name",
+                problem=f"its id cannot be the name of a folder: it {fault}",
+                field="identity",
+            )
+        native = task.native.get(FORMAT)
+        path = native.path if native is not None and self._alone else f"tasks/{task.id}"
+        return Written(
+            way="rebuilt" if native is None else "identity",
+            id=task.id,
+            native=Native(path, tree),
+            parts=(PutTree(path, tree),),
+            notes=foreign_extras(task, FORMAT),
+        )
+
+    def close(self, outcome: Outcome) -> Iterator[PutFile | RepoNote]:
+        """`registry.json` names what is there: verbatim where nothing was left out."""
+        registry = outcome.shared.file(REGISTRY) if self._alone else None
+        if registry is not None:
+            if not outcome.complete:
+                yield PutFile(REGISTRY, Blob(filtered_registry(registry.blob.read(), outcome)))
+                yield _note("tasks that were left out are taken out of registry.json")
+        elif self._repo.explicit:
+            yield PutFile(REGISTRY, Blob(registry_from_repo(self._repo, outcome)))
+        if self._alone and not outcome.complete and MANIFEST in outcome.shared:
+            yield _note("dataset.toml still names the tasks that were left out")
+
+    def owns(self, path: str) -> bool:
+        return not self._alone and (path == REGISTRY or path.startswith("tasks/"))
+
+
+def _note(reason: str) -> RepoNote:
+    return RepoNote(Note(field="tasksets", fate=Fate.TRANSLATED, reason=reason))
+
+
+def open_writer(repo: Repo, aim: Aim) -> HarborWriter:
+    """A writer of Harbor task folders."""
+    return HarborWriter(repo, aim)

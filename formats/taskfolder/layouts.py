@@ -1,0 +1,261 @@
+"""Where the tasks of a repo stand, and which tasksets they form.
+
+Facts: harbor 0.26.0. A task is a folder with a `task.toml`. Tasksets come from `registry.json`
+(an array of datasets at the root), or else there is one: the folders found by their `task.toml`,
+wherever they stand, those inside another task left aside. Harbor itself finds, without a registry,
+only the direct children of one folder; deeper ones are read here all the same.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rlconvert.card import licence_of
+from rlconvert.errors import Malformed, RlconvertError, UnsafePath
+from rlconvert.files import FileTree, check_path, folded
+from rlconvert.model import Repo, TaskRef, Taskset
+from rlconvert.source import BOOKKEEPING, Kind, Source
+
+from .dataset_schema import decode_dataset_toml
+from .documents import MAX_JSON_BYTES, MAX_TOML_BYTES
+from .folder import CONFIG, FORMAT, config_error
+from .problems import DocumentRefused
+from .registry_schema import RegistryDataset, RegistryTask, decode_registry_json
+
+REGISTRY, MANIFEST, CARD = "registry.json", "dataset.toml", "README.md"
+_MAX_CARD = 4 << 20
+_DEPTH = 8
+"""How many folders down a task may stand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What was found: `kind` says by what, `places` are the task folders in order.
+
+    `faults` are entries of a registry that lead to no folder of this repo, by the id they would
+    have had.
+    """
+
+    kind: str
+    tasksets: tuple[Taskset, ...]
+    refs: tuple[TaskRef, ...]
+    faults: tuple[tuple[TaskRef, RlconvertError], ...] = ()
+    explicit: bool = False
+
+
+@dataclass(slots=True)
+class _Found:
+    """Task folders in the order in which they were named, each with its tasksets."""
+
+    places: dict[str, list[str]] = field(default_factory=dict)
+    faults: list[tuple[TaskRef, RlconvertError]] = field(default_factory=list)
+
+    def add(self, path: str, taskset: str) -> None:
+        keys = self.places.setdefault(path, [])
+        if taskset not in keys:
+            keys.append(taskset)
+
+
+def has_tasks(source: Source) -> str | None:
+    """By what the source is recognised as task folders, or None. Looks no further than it must."""
+    if source.kind(CONFIG) is Kind.FILE:
+        return f"{CONFIG} at its root"
+    if source.kind(REGISTRY) is Kind.FILE:
+        return f"{REGISTRY} at its root"
+    first = next(iter(_task_folders(source, "", _DEPTH)), None)
+    return None if first is None else f"{first}/{CONFIG}"
+
+
+def find_layout(source: Source) -> Layout:
+    """Every task folder of the source and the tasksets they form."""
+    if source.kind(CONFIG) is Kind.FILE:
+        key = source.name
+        ref = TaskRef(id=source.name, path="", tasksets=(key,))
+        return Layout(kind="one task", tasksets=(Taskset(key=key, name=key),), refs=(ref,))
+    if source.kind(REGISTRY) is Kind.FILE:
+        return _registry_layout(source)
+    places = list(_task_folders(source, "", _DEPTH))
+    taskset = _manifest_taskset(source) or Taskset(key=source.name, name=source.name)
+    found = _Found({path: [taskset.key] for path in places})
+    above = {posixpath.dirname(path) for path in places}
+    where = f"folders in {next(iter(above)) or 'its root'}" if len(above) == 1 else "deeper folders"
+    return _layout(where, (taskset,), found)
+
+
+def _layout(kind: str, tasksets: tuple[Taskset, ...], found: _Found, **more: bool) -> Layout:
+    ids = _ids(list(found.places))
+    refs = tuple(
+        TaskRef(id=ids[path], path=path, tasksets=tuple(keys))
+        for path, keys in found.places.items()
+    )
+    return Layout(kind=kind, tasksets=tasksets, refs=refs, faults=tuple(found.faults), **more)
+
+
+def _task_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
+    """Folders with a `task.toml`, parents first, in order of their names."""
+    for item in source.items(folder):
+        if item.kind is not Kind.FOLDER or (not folder and item.name in BOOKKEEPING):
+            continue
+        path = f"{folder}/{item.name}" if folder else item.name
+        if source.kind(f"{path}/{CONFIG}") is not None:
+            yield path
+        elif depth > 1:
+            yield from _task_folders(source, path, depth - 1)
+
+
+def _ids(paths: list[str]) -> dict[str, str]:
+    """A stable id for each folder: its name, led by as many names above as make it unique.
+
+    Every member of a group of equal names gets the longer form, so that ids do not depend on
+    which came first.
+    """
+    ids: dict[str, str] = {}
+    todo, length = paths, 1
+    while todo:
+        named = {path: "__".join(path.split("/")[-length:]) for path in todo}
+        count = Counter(map(folded, named.values()))
+        taken = set(map(folded, ids.values()))
+        again = []
+        for path, name in named.items():
+            whole = length > path.count("/")
+            if whole or (count[folded(name)] == 1 and folded(name) not in taken):
+                ids[path] = name
+            else:
+                again.append(path)
+        todo, length = again, length + 1
+    return ids
+
+
+# --- registry ----------------------------------------------------------------------------------
+
+
+def _registry_layout(source: Source) -> Layout:
+    try:
+        registry = decode_registry_json(source.read(REGISTRY, MAX_JSON_BYTES))
+    except DocumentRefused as refused:
+        raise config_error(refused, REGISTRY) from refused
+    found = _Found()
+    orders: dict[str, list[str]] = {}
+    sets: dict[str, RegistryDataset] = {}
+    for index, dataset in enumerate(registry.datasets):
+        key = f"{dataset.name}@{dataset.version}"
+        if key in sets:
+            raise Malformed(
+                f"the dataset {key} is there twice",
+                reason="duplicate-dataset",
+                file=REGISTRY,
+                where=f"[{index}]",
+                remedy="Give one of them another version",
+            )
+        sets[key] = dataset
+        orders[key] = []
+        for entry in dataset.tasks:
+            path = _entry_place(source, entry, key, found)
+            if path is not None:
+                found.add(path, key)
+                orders[key].append(path)
+    layout = _layout(REGISTRY, (), found, explicit=True)
+    ids = {ref.path: ref.id for ref in layout.refs}
+    tasksets = tuple(
+        Taskset(
+            key=key,
+            name=dataset.name,
+            version=dataset.version,
+            description=dataset.description,
+            order=tuple(ids[path] for path in orders[key]),
+        )
+        for key, dataset in sets.items()
+    )
+    return Layout(
+        kind=REGISTRY, tasksets=tasksets, refs=layout.refs, faults=layout.faults, explicit=True
+    )
+
+
+def _entry_place(source: Source, entry: RegistryTask, key: str, found: _Found) -> str | None:
+    """The folder an entry names, or None with the fault noted."""
+    ref = TaskRef(id=f"{key}/{entry.name}", path=entry.path, tasksets=(key,))
+    try:
+        return _checked_place(source, entry)
+    except RlconvertError as error:
+        found.faults.append((ref, error.for_task(ref.id)))
+        return None
+
+
+def _checked_place(source: Source, entry: RegistryTask) -> str:
+    if entry.git_url is not None:
+        raise Malformed(
+            f"the task stands in another repository, {entry.git_url}",
+            reason="foreign-git-url",
+            file=REGISTRY,
+            where=entry.path,
+            remedy="Convert that repository, or copy the task into this one",
+        )
+    path = posixpath.normpath(entry.path.replace("\\", "/"))
+    if path.startswith(("/", "..")) or entry.path.startswith("/"):
+        raise UnsafePath(
+            f"the path {entry.path!r} leads out of the repository",
+            reason="path-escapes",
+            file=REGISTRY,
+            remedy="Correct the registry",
+        )
+    path = "" if path == "." else check_path(path)
+    if source.kind(f"{path}/{CONFIG}" if path else CONFIG) is None:
+        raise Malformed(
+            f"there is no task folder at {entry.path!r}",
+            reason="task-missing",
+            file=REGISTRY,
+            remedy="Correct the registry, or add the task",
+        )
+    return path
+
+
+# --- manifest, card, shared files --------------------------------------------------------------
+
+
+def _manifest_taskset(source: Source) -> Taskset | None:
+    """The taskset that a `dataset.toml` at the root describes."""
+    if source.kind(MANIFEST) is not Kind.FILE:
+        return None
+    try:
+        manifest = decode_dataset_toml(source.read(MANIFEST, MAX_TOML_BYTES))
+    except DocumentRefused as refused:
+        raise config_error(refused, MANIFEST) from refused
+    table = manifest.manifest.dataset
+    return Taskset(
+        key=table.name,
+        name=table.name,
+        version=table.version,
+        description=table.description or None,
+        extras={FORMAT: dict(manifest.unknown)} if manifest.unknown else {},
+    )
+
+
+def repo_of(source: Source, layout: Layout) -> Repo:
+    """The repo around the tasks of a layout: its card's licence, and the files of no task."""
+    licence = None
+    if source.kind(CARD) is Kind.FILE and layout.kind != "one task":
+        licence = licence_of(source.read(CARD, _MAX_CARD))
+    shared, faults = shared_files(source, layout)
+    return Repo(
+        format=FORMAT,
+        name=source.name,
+        origin=source.origin,
+        tasksets=layout.tasksets,
+        licence=licence,
+        shared=shared,
+        explicit=layout.explicit,
+        faults=faults,
+    )
+
+
+def shared_files(source: Source, layout: Layout) -> tuple[FileTree, tuple[RlconvertError, ...]]:
+    """The files that belong to no task; those that cannot be read come back as faults."""
+    places = {ref.path for ref in layout.refs}
+    if "" in places:
+        return FileTree(), ()
+    faults: list[RlconvertError] = []
+    tree = source.tree("", skip=places | BOOKKEEPING, on_fault=faults.append)
+    return tree, tuple(faults)

@@ -1,0 +1,77 @@
+"""What a task folder can say of a task that comes from elsewhere, and what it cannot.
+
+Any format that hands folders to Harbor asks here; the answer is the folder, or the reason why
+there is none.
+"""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from rlconvert.errors import UnsafePath
+from rlconvert.files import FileTree, check_clashes, check_links
+from rlconvert.format import Fate, Note, Refusal
+from rlconvert.model import Task
+from rlconvert.prompt import Messages
+from rlconvert.reward import Script
+from rlconvert.runtime import EnvServer, Function
+
+from .fates import REFUSALS
+from .folder import FORMAT, folder_from_task
+from .problems import CannotEncode
+
+
+def folder_of(task: Task) -> FileTree | Refusal:
+    """The task's own folder where it has one, else one written from the model."""
+    native = task.native.get(FORMAT)
+    if native is not None:
+        return native.tree
+    if refusal := _refusal(task):
+        return refusal
+    try:
+        tree = folder_from_task(task)
+        check_clashes(tree)
+        check_links(tree)
+    except (CannotEncode, ValidationError) as error:
+        first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        return _refuse("values-not-toml", "extras", f": {first}")
+    except UnsafePath as error:
+        return _refuse("values-not-toml", "files", f": {error}")
+    return tree
+
+
+def _refusal(task: Task) -> Refusal | None:
+    for step in task.steps:
+        if not isinstance(step.prompt, Messages) or step.prompt.plain is None:
+            return _refuse("prompt-not-text", "steps.prompt")
+        rule = step.reward or task.reward
+        if not isinstance(rule, Script):
+            return _refuse("no-reward-script", "reward")
+    runtimes = [task.runtime, task.verifier.runtime, *(s.verifier.runtime for s in task.steps)]
+    for runtime in runtimes:
+        if runtime is None:
+            continue
+        if isinstance(runtime.place, EnvServer):
+            return _refuse("environment-server", "runtime")
+        if any(isinstance(tool, Function) for tool in runtime.tools or ()):
+            return _refuse("functions", "runtime")
+    return None
+
+
+def _refuse(reason: str, field: str, more: str = "") -> Refusal:
+    return Refusal(reason=reason, problem=REFUSALS[reason] + more, field=field)
+
+
+def foreign_extras(task: Task, own: str) -> tuple[Note, ...]:
+    """A note when keys of other frameworks stay behind."""
+    keys = sorted(key for name in task.extras if name != own for key in task.extras[name])
+    if not keys:
+        return ()
+    return (
+        Note(
+            field="extras",
+            fate=Fate.DROPPED,
+            reason="keys that only another framework knows",
+            detail=", ".join(keys),
+        ),
+    )
