@@ -69,18 +69,18 @@ class Row:
     """One row: the task it names, what NeMo adds for routing, and everything else it carries."""
 
     task_name: str
-    params: dict[str, Json] = field(default_factory=dict)
+    params: dict[str, Json] = field(default_factory=dict[str, Json])
     """`responses_create_params`; this agent ignores its `input`."""
-    routing: dict[str, Json] = field(default_factory=dict)
+    routing: dict[str, Json] = field(default_factory=dict[str, Json])
     """Keys that belong to NeMo Gym and never to the task: `agent_ref`, `task_source`, `_ng_*`."""
-    extras: dict[str, Json] = field(default_factory=dict)
+    extras: dict[str, Json] = field(default_factory=dict[str, Json])
 
 
 def row_line(task_name: str) -> bytes:
     """One line of JSONL. ASCII, since NeMo Gym 0.7.0 reads the file in the user's locale."""
     if not task_name:
         raise LayoutError("a row needs the name of its task")
-    row = {"task_name": task_name, "responses_create_params": {"input": []}}
+    row: Json = {"task_name": task_name, "responses_create_params": {"input": []}}
     return json.dumps(row).encode("ascii") + b"\n"
 
 

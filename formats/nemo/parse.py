@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from .layout import (
     AGENT,
@@ -23,6 +22,11 @@ from .layout import (
 )
 from .yamltext import Node, YamlError, load, resolved
 
+_SPLIT_TYPES: dict[str, SplitType] = {
+    "train": "train",
+    "validation": "validation",
+    "example": "example",
+}
 _ROUTING = ("agent_ref", "task_source", "skills_ref")
 
 
@@ -33,7 +37,7 @@ def parse_row(line: bytes) -> Row:
     nesting that Python cannot follow, no `task_name` or no `responses_create_params`.
     """
     try:
-        row = json.loads(
+        row: Json = json.loads(
             line.decode("utf-8"), object_pairs_hook=_no_repeats, parse_constant=_no_constant
         )
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
@@ -73,7 +77,7 @@ class HarborAgent:
     """Harbor's `DatasetConfig` keys as written, interpolations included."""
     reward_key: str
     datasets: tuple[DatasetEntry, ...]
-    settings: dict[str, Node] = field(default_factory=dict)
+    settings: dict[str, Node] = field(default_factory=dict[str, Node])
     """Every other key of the instance: harness, backend, verifier, job folder."""
 
     @property
@@ -170,9 +174,9 @@ def _agent(name: str, settings: dict[str, Node], problems: list[str]) -> HarborA
 def _dataset(entry: Node) -> DatasetEntry:
     if not isinstance(entry, dict):
         raise LayoutError("not a mapping")
-    kind = _plain(entry, "type")
-    if kind not in ("train", "validation", "example"):
-        raise LayoutError(f"type {kind!r} holds no rows of its own")
+    kind = _SPLIT_TYPES.get(_plain(entry, "type"))
+    if kind is None:
+        raise LayoutError(f"type {entry['type']!r} holds no rows of its own")
     licence = entry.get("license")
     source = entry.get("source") or entry.get("huggingface_identifier")
     repo_id = source.get("repo_id") if isinstance(source, dict) else None
@@ -181,7 +185,7 @@ def _dataset(entry: Node) -> DatasetEntry:
         raise LayoutError(f"num_repeats {repeats!r} is no positive whole number")
     return DatasetEntry(
         name=_plain(entry, "name"),
-        type=cast("SplitType", kind),
+        type=kind,
         jsonl_fpath=_plain(entry, "jsonl_fpath"),
         licence=_plain(entry, "license") if licence is not None else None,
         hub_repo_id=resolved(repo_id) if isinstance(repo_id, str) else None,
