@@ -45,7 +45,7 @@ GPL-2.0-or-later GPL-3.0 GPL-3.0-only GPL-3.0-or-later ISC LGPL-2.1 LGPL-2.1-onl
 LGPL-3.0 LGPL-3.0-only LGPL-3.0-or-later LPPL-1.3c MIT MPL-2.0 MS-PL NCSA ODC-By-1.0 ODbL-1.0
 OFL-1.1 OSL-3.0 PDDL-1.0 PostgreSQL Unlicense WTFPL Zlib etalab-2.0
 """
-_BY_LOWER = {name.lower(): name for name in _SPDX.split()} | {
+SPDX_BY_LOWER = {name.lower(): name for name in _SPDX.split()} | {
     "odc-by": "ODC-By-1.0",
     "odbl": "ODbL-1.0",
     "pddl": "PDDL-1.0",
@@ -68,7 +68,7 @@ def spdx_licence(words: str) -> str | None:
 def manifest_licensing(spdx: str | None) -> str:
     """`licensing` of a manifest: an SPDX expression of well-known licences, else `unknown`."""
     parts = _JOIN.split((spdx or "").strip())
-    names = [_BY_LOWER.get(part.lower()) for part in parts[::2]]
+    names = [SPDX_BY_LOWER.get(part.lower()) for part in parts[::2]]
     if None in names:
         return "unknown"
     return " ".join(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import yaml
 
@@ -147,7 +147,8 @@ def _first_line(error: Exception) -> str:
 
 def _check_depth(text: str) -> None:
     depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    events = cast("Iterator[object]", yaml.parse(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
+    for event in events:
         if isinstance(event, yaml.events.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
@@ -169,10 +170,10 @@ class _Tree:
         if value is None or isinstance(value, str | bool | int | float):
             return value
         if isinstance(value, list):
-            return [self.copy(item, depth + 1) for item in value]
+            return [self.copy(item, depth + 1) for item in cast("list[object]", value)]
         if isinstance(value, dict):
             copied: dict[str, Node] = {}
-            for key, item in value.items():
+            for key, item in cast("dict[object, object]", value).items():
                 if not isinstance(key, str):
                     raise YamlError(f"a key that is no string: {key!r}")
                 copied[key] = self.copy(item, depth + 1)
@@ -202,4 +203,6 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, rule) for tag, rule in rules if not tag.endswith(":timestamp")]
     for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789"))
+_Loader.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType]
+    "tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789")
+)

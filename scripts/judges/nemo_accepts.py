@@ -22,6 +22,7 @@ is 0 when the verdict was written. Written for nemo-gym 0.7.0 with harbor 0.25.0
 # The frameworks are not dependencies, and not in the type checkers' environment: their objects
 # are untyped here.
 # mypy: disable-error-code="import-not-found"
+# pyright: basic, reportMissingImports=false
 # ruff: noqa: ANN401, TID251
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -122,20 +122,19 @@ def judged(repo: Path, home: Path, *options: str | Path) -> dict[str, Any]:
     """The verdict of NeMo Gym."""
     out = home / "verdict.json"
     run([python_of("nemo"), JUDGES / "nemo_accepts.py", repo, out, *options], home)
-    verdict = json.loads(out.read_bytes())
-    assert isinstance(verdict, dict)
-    return verdict
+    return cast("dict[str, Any]", json.loads(out.read_bytes()))
 
 
-def faults(value: object) -> Iterator[str]:
+def faults(value: Any) -> Iterator[str]:
     """Everything that a verdict holds against a repository."""
     if isinstance(value, dict):
-        for fault in value.get("faults", []):
+        verdict = cast("dict[str, Any]", value)
+        for fault in verdict.get("faults", []):
             yield fault["fault"] if isinstance(fault, dict) else fault
-        for part in value.values():
+        for part in verdict.values():
             yield from faults(part)
     elif isinstance(value, list):
-        for part in value:
+        for part in cast("list[Any]", value):
             yield from faults(part)
 
 

@@ -24,6 +24,7 @@ from rlconvert.formats.nemo.layout import (
 )
 from rlconvert.formats.nemo.licences import (
     NEMO_LICENCES,
+    SPDX_BY_LOWER,
     manifest_licensing,
     nemo_licence,
     spdx_licence,
@@ -366,9 +367,7 @@ def test_a_manifest_names_a_licence_that_spdx_knows(spdx: str | None) -> None:
 
 
 def test_every_licence_of_the_table_is_spdx() -> None:
-    from rlconvert.formats.nemo import licences
-
-    for name in licences._BY_LOWER:
+    for name in SPDX_BY_LOWER:
         written = manifest_licensing(name)
         assert canonicalize_license_expression(written) == written
-    assert {nemo_licence(name)[0] for name in licences._BY_LOWER} <= NEMO_LICENCES
+    assert {nemo_licence(name)[0] for name in SPDX_BY_LOWER} <= NEMO_LICENCES
