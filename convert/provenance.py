@@ -36,7 +36,7 @@ from .source import Kind, Source
 
 _PACK_BYTES = 64 << 20
 _MAX_META = 1 << 20
-_MAX_SHARED = 1 << 40
+_MAX_FILE = 1 << 40
 
 
 class SidecarWriter:
@@ -140,11 +140,14 @@ class Sidecar:
         if place is None:
             return task
         record = parse(TaskRecord, self.source.read_at(MANIFEST, *place), MANIFEST)
-        delegated = task.native.get(self.format)
-        if delegated is not None:
-            tree = _repaired(delegated.tree, record)
-            return _with_native(task, self.format, Native(record.place, tree, delegated.rows))
+        for path in (record.place, record.folder, *(row.path for row in record.rows)):
+            if path:
+                check_path(path)  # the sidecar came with the repo: nobody vouches for it
         rows = tuple(RowLine(row.path, self._bytes(row.file)) for row in record.rows)
+        carried = task.native.get(self.format) or _at(task, record.folder)
+        if carried is not None:
+            tree = _repaired(carried.tree, record)
+            return _with_native(task, self.format, Native(record.place, tree, rows))
         native = Native(record.place, self._unpacked(record), rows)
         own = task.native.get(read_as)
         if own is not None and own.digest == record.targets[read_as].digest:
@@ -156,18 +159,23 @@ class Sidecar:
             check_path(path): Link(target) for path, target in record.links.items()
         }
         for path, file in record.files.items():
-            entries[check_path(path)] = File(Blob(self._bytes(file)), file.mode == "x")
+            at = None if record.folder is None else f"{record.folder}/{path}".lstrip("/")
+            entries[check_path(path)] = File(Blob(self._bytes(file, at)), file.mode == "x")
         tree = make_tree(entries, map(check_path, record.empty))
         check_links(tree)
         return tree
 
-    def _bytes(self, file: FileRecord) -> bytes:
+    def _bytes(self, file: FileRecord, path: str | None = None) -> bytes:
+        """The bytes of a file: from a pack, else from `path` of the output."""
         at = file.packed
-        if at is None:
+        if at is not None:
+            data = self.source.read_at(pack_name(at.shard), at.start, at.size)
+        elif path is not None and self.source.kind(path) is Kind.FILE:
+            data = self.source.read(path, _MAX_FILE)
+        else:
             raise stale("some of the source's bytes are not where the sidecar says")
-        data = self.source.read_at(pack_name(at.shard), at.start, at.size)
         if Blob(data).sha256 != file.sha256:
-            raise stale("a pack does not hold the bytes that were put there")
+            raise stale("some bytes of the source are not what they were when it was converted")
         return data
 
     def _merged(self, task: Task, read_as: str, native: Native) -> Task:
@@ -207,7 +215,7 @@ class Sidecar:
             elif record.file.packed is not None:
                 entries[path] = File(Blob(self._bytes(record.file)), record.file.mode == "x")
             elif self.source.kind(path) is Kind.FILE:
-                blob = Blob(self.source.read(path, _MAX_SHARED))
+                blob = Blob(self.source.read(path, _MAX_FILE))
                 entries[path] = File(blob, record.file.mode == "x")
         tree = make_tree(entries, empty)
         check_links(tree)
@@ -221,6 +229,11 @@ def stale(problem: str) -> StaleProvenance:
         reason="stale-provenance",
         remedy=f"Convert from the original source, or remove {OURS}/ to go on without it",
     )
+
+
+def _at(task: Task, folder: str | None) -> Native | None:
+    """What the task has at `folder` of the output: the source's own files, carried over."""
+    return next((native for native in task.native.values() if native.path == folder), None)
 
 
 def _with_native(task: Task, name: str, native: Native) -> Task:

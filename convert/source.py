@@ -160,7 +160,7 @@ class FolderSource:
                 if size > limit:
                     raise too_big(path, size, limit)
                 pieces = []
-                while piece := os.read(descriptor, limit + 1):
+                while piece := os.read(descriptor, size + 1):  # memory for what is there, no more
                     pieces.append(piece)
                 return b"".join(pieces)
         except OSError as error:
