@@ -125,7 +125,7 @@ def judged(repo: Path, home: Path, *options: str | Path) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(out.read_bytes()))
 
 
-def faults(value: Any) -> Iterator[str]:
+def faults(value: object) -> Iterator[str]:
     """Everything that a verdict holds against a repository."""
     if isinstance(value, dict):
         verdict = cast("dict[str, Any]", value)
@@ -134,7 +134,7 @@ def faults(value: Any) -> Iterator[str]:
         for part in verdict.values():
             yield from faults(part)
     elif isinstance(value, list):
-        for part in cast("list[Any]", value):
+        for part in cast("list[object]", value):
             yield from faults(part)
 
 
