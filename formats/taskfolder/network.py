@@ -41,15 +41,14 @@ def normal_host(host: str) -> str:
         raise RuleBroken(
             Reason.NETWORK_HOST, f"a wildcard needs a host name, not an address: {host!r}"
         )
-    for label in name.split("."):
-        if _LABEL.fullmatch(label):
-            continue
-        if label.endswith("\n") and _LABEL.fullmatch(label[:-1]):
-            raise RuleBroken(Reason.CONTROL_CHARACTER, f"newline inside a host: {host!r}")
+    labels = name.split(".")
+    if not all(_LABEL.fullmatch(label.removesuffix("\n")) for label in labels):
         raise RuleBroken(
             Reason.NETWORK_HOST,
             f"not a host name, '*.' and a host name, an IP address or an IP network: {host!r}",
         )
+    if "\n" in name:
+        raise RuleBroken(Reason.CONTROL_CHARACTER, f"newline inside a host: {host!r}")
     return plain
 
 

@@ -120,7 +120,10 @@ class DocumentRefused(ValueError):
 
     @property
     def harbor_accepts(self) -> bool:
-        """Whether every rule broken is ours alone, so that Harbor 0.26.0 loads this file."""
+        """Whether every rule found broken is ours alone, so that Harbor 0.26.0 may load this file.
+
+        May: rules across the keys of a table are tried only once its keys are right one by one.
+        """
         return all(problem.harbor_accepts for problem in self.problems)
 
 

@@ -29,7 +29,7 @@ from taskfolder.dataset_cases import (
 )
 from taskfolder.toml_cases import ACCEPTED, HOSTS, REFUSED, STRICTER
 from taskfolder.toml_keys import alone, values
-from taskfolder.toml_texts import text
+from taskfolder.toml_texts import names, text
 
 pytestmark = pytest.mark.framework
 
@@ -122,6 +122,14 @@ def test_random_documents() -> None:
     assert accepted > RANDOM / 3
     assert refused > RANDOM / 10
     assert stricter < RANDOM / 100
+
+
+def test_random_strings() -> None:
+    """For every key with a rule of its own."""
+    accepted, refused, stricter = agree(tasks(map(names, range(RANDOM))))
+    assert accepted > RANDOM / 8
+    assert refused > RANDOM / 3
+    assert stricter < RANDOM / 50
 
 
 def test_datasets_and_registries() -> None:

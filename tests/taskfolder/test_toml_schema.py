@@ -28,7 +28,7 @@ from rlconvert.formats.taskfolder.toml_schema import TaskToml, decode_task_toml,
 from taskfolder.same import exact
 from taskfolder.toml_cases import ACCEPTED, HOSTS, REFUSED, STRICTER
 from taskfolder.toml_keys import TABLES, alone, values
-from taskfolder.toml_texts import text
+from taskfolder.toml_texts import names, text
 
 
 def decode(document: str) -> TaskToml:
@@ -319,6 +319,12 @@ def test_any_value_survives(metadata: dict[str, Value], others: dict[str, Value]
 def test_any_document_survives(seed: int) -> None:
     with suppress(DocumentRefused):
         there_and_back(decode(text(seed)))
+
+
+@given(SEEDS)
+def test_any_string_survives(seed: int) -> None:
+    with suppress(DocumentRefused):
+        there_and_back(decode(names(seed)))
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(lambda one: one.encode(errors="ignore")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 from taskfolder.toml_keys import TABLES, Key
@@ -20,6 +21,49 @@ UNKNOWN = (
 NAMES = ("foo", "'a/b~c'", '""', "'0'", "definition", "'é'", "allowed_host", "Env")
 SYNTAX = "\n\r\t\0\x1b\ufeff\"'\\[]{}=,.#_-+:eExT0189zZ\u0085\u2028 é"
 
+_SERVER = "environment.mcp_servers = [{ name = 'a', url = 'b', headers = { "
+STRINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("task.name = ?", (*"aZ0._-/ /\n", "org/", "..", "é")),
+    ("steps = [{ name = ? }]", (*"aé. /:*$\x7f\n", "CON", "nul", "LPT", "1", "¹", "IN$", "COM")),
+    ("steps = [{ name = 'Straße' }, { name = ? }]", ("S", "s", "TRA", "tra", "ß", "SE", "ẞ", "e")),
+    ("artifacts = [?]", (*"/.a\\ ", "..", "../", "/..")),
+    ("artifacts = [{ source = '/a', destination = ? }]", (*"/.a\\", "..", "manifest.json")),
+    ("artifacts = [{ source = ?, service = 'db' }]", (*"/.aC:\\", "..")),
+    ("artifacts = [{ source = '/a', service = ? }]", (*"aZ0._- \n", "main")),
+    (
+        "agent = { network_mode = 'allowlist', allowed_hosts = [?] }",
+        (
+            *"aZ0.-:/*_[]% \n",
+            "*.",
+            "1.2.3.4",
+            "::",
+            "fe80",
+            "/24",
+            "ffff:",
+            ".org",
+            "\u212a",
+            "255",
+        ),
+    ),
+    ("environment.memory = ?", (*"0159.-+_eGgMmKk \n", "inf", "nan", "٣", "\u212a", "1e300")),
+    ("environment.tpu = { type = 'v4', topology = ? }", (*"0129xX \n", "2x", "٣")),
+    ("environment.cpus = ?", (*"0129.-+_e ", "inf", "nan", "٣", "1e300")),
+    ("environment.gpus = ?", (*"0129.-+_e ", ".0", "٣", "99999999999999999999")),
+    ("agent.timeout_sec = ?", (*"0129.-+_e \n", "inf", "nan", "Infinity", "٣", "1e999")),
+    (
+        "environment.allow_internet = ?",
+        ("t", "rue", "f", "T", "on", "off", "yes", "n", "o", "1", " "),
+    ),
+    ("environment.os = ?", ("linux", "LIN", "ux", "UX", "windows", "Win", "DOWS", " ")),
+    (_SERVER + "? = 'x' } }]", (*"aZ0-_ :é\n", "Token", "tokens", "KEY", "cookie", "auth")),
+    (
+        _SERVER + "X-A = ? } }]",
+        ("${", "}", "A", ":-", "$", " ", "a", "TOKEN", "\n", "${B:-c}", "1"),
+    ),
+    (_SERVER + "X-Key = ? } }]", ("${A}", "${B:-}", "Bearer ", " ", ":", "-", "a", "${A:-b}", "é")),
+)
+"""Keys with a rule for strings, and the pieces that strings for them are made of."""
+
 
 def text(seed: int) -> str:
     """The text of a seed: a document, in one of four cases with some characters changed."""
@@ -29,6 +73,14 @@ def text(seed: int) -> str:
         for _ in range(rng.randint(1, 3)):
             document = _damaged(rng, document)
     return document
+
+
+def names(seed: int) -> str:
+    """The text of a seed: a document with one string, made to be nearly right for its key."""
+    rng = random.Random(seed)  # noqa: S311 - chosen, not secret
+    template, pieces = rng.choice(STRINGS)
+    string = "".join(rng.choice(pieces) for _ in range(rng.randint(1, 6)))
+    return template.replace("?", json.dumps(string).replace("\x7f", "\\u007f"))
 
 
 def _document(rng: random.Random, faults: float) -> str:
