@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Mapping
 
 from .card import Card, render
-from .errors import Malformed, WriteError
+from .errors import Malformed, RlconvertError, WriteError
 from .files import Blob, FileTree, Link, parents
 from .format import CardRows, CardSection, FieldFate, PutFile, Refusal, RepoNote, RowFile, Writer
 from .model import Repo
@@ -70,8 +70,8 @@ class Assembler:
         """A task was left out because the user asked for it."""
         self._left_out += 1
 
-    def take(self, result: Result) -> bool:
-        """Put one task in its place; False when it is not whole in every target."""
+    def take(self, result: Result) -> list[RlconvertError]:
+        """Put one task in its place. What is given back says why it is not in every target."""
         ref, fault = result.ref, result.fault
         if fault is None and (other := self._spool.claim("task", ref.id)) is not None:
             fault = Malformed(
@@ -87,14 +87,13 @@ class Assembler:
             self._report.fault(fault)
             self._discard(result)
             self._left_out += 1
-            return False
+            return [fault]
+        refused = list(result.refused)
         done = 0
-        for target, refusal in result.refused:
-            self._report.refuse(target, ref.id, refusal)
         for made in result.made:
             taken = self._place(ref.id, made)
             if taken is not None:
-                self._report.refuse(made.target, ref.id, taken)
+                refused.append((made.target, taken))
                 continue
             done += 1
             self._report.way(made.target, made.way, self._ways[made.target][made.way])
@@ -106,9 +105,10 @@ class Assembler:
                 self._sink.append(row.path, row.line)
         if done and result.record is not None:
             self._sidecar.task(result.record, result.missing or {})
-        whole = done == len(result.made) + len(result.refused)
-        self._left_out += not whole
-        return whole
+        for target, refusal in refused:
+            self._report.refuse(target, ref.id, refusal)
+        self._left_out += bool(refused)
+        return [refusal.as_error(ref.id, target) for target, refusal in refused]
 
     def _place(self, task: str, made: Made) -> Refusal | None:
         for path, staged in made.folders:

@@ -7,9 +7,9 @@ file system that folds case or normal form.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
-import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
-from .errors import SourceChanged, UnsafePath
+from .errors import ReadError, SourceChanged, UnsafePath
 
 EAGER_BYTES = 1 << 20
 """Files up to this size are read when their tree is listed; larger ones when they are written."""
@@ -26,9 +26,11 @@ _CHUNK = 1 << 20
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+@=-]*(?:\.[A-Za-z0-9_+@=-]+)*")
 _MAX_HOPS = 40
 _WINDOWS_DEVICE = re.compile(
-    r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?"
+    r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(\..*)?"
 )
 _MAX_NAME_BYTES = 255
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe must not hang us
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class Blob:
@@ -65,11 +67,14 @@ class Blob:
             return
         with open_regular(self._path) as descriptor:
             left = self.size
-            while chunk := os.read(descriptor, _CHUNK):
+            while left:
+                chunk = _read(descriptor, min(left, _CHUNK), self._path)
+                if not chunk:
+                    raise changed(self._path)
                 left -= len(chunk)
                 yield chunk
             status = os.fstat(descriptor)
-            if left or status.st_size != self.size or status.st_mtime_ns != self._stamp:
+            if status.st_size != self.size or status.st_mtime_ns != self._stamp:
                 raise changed(self._path)
 
     @property
@@ -109,13 +114,32 @@ class open_regular:  # noqa: N801 - reads as a function: `with open_regular(path
 
     def __enter__(self) -> int:
         try:
-            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            self._descriptor = os.open(self._path, _OPEN)
         except OSError as error:
-            raise changed(self._path) from error
+            if error.errno in _GONE:
+                raise changed(self._path) from error
+            raise unreadable(self._path, error) from error
         return self._descriptor
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
+
+
+def _read(descriptor: int, size: int, path: str) -> bytes:
+    try:
+        return os.read(descriptor, size)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: str, error: OSError) -> ReadError:
+    """The error for a path the operating system does not let us read."""
+    return ReadError(
+        f"cannot be read: {error.strerror or error}",
+        reason="unreadable",
+        file=printable(path) or None,
+        remedy="Give the right to read it, or leave it out",
+    )
 
 
 def changed(path: str) -> SourceChanged:
@@ -123,7 +147,7 @@ def changed(path: str) -> SourceChanged:
     return SourceChanged(
         "the file vanished or changed while it was being read",
         reason="changed-while-read",
-        file=path,
+        file=printable(path),
         remedy="Convert again when nothing writes to the source",
     )
 
@@ -169,16 +193,33 @@ class FileTree:
 
     def follow(self, path: str) -> File | None:
         """The regular file that `path` leads to through links of this tree, or None."""
-        for _ in range(_MAX_HOPS):
-            spot = next((up for up in (*parents(path), path) if up in self.entries), None)
-            entry = self.entries[spot] if spot else None
+        entry = self.entries.get(path)
+        if isinstance(entry, File):
+            return entry
+        here: list[str] = []
+        todo = path.split("/")[::-1]
+        hops = 0
+        while todo:
+            part = todo.pop()
+            if part in ("", ".", ".."):
+                # These make sense in a folder only, and there is none above the root.
+                if here and not self.has_folder("/".join(here)):
+                    return None
+                if part == "..":
+                    if not here:
+                        return None
+                    here.pop()
+                continue
+            here.append(part)
+            entry = self.entries.get("/".join(here))
             if isinstance(entry, File):
-                return entry if spot == path else None
-            if spot is None or entry is None:
-                return None
-            above = spot.rpartition("/")[0]
-            joined = posixpath.normpath(f"{above}/{entry.target}{path[len(spot) :]}")
-            path = joined.lstrip("/") if above == "" else joined
+                return None if todo else entry
+            if isinstance(entry, Link):
+                hops += 1
+                if hops > _MAX_HOPS or entry.target.startswith("/"):
+                    return None
+                here.pop()
+                todo += entry.target.split("/")[::-1]
         return None
 
     def has_folder(self, path: str) -> bool:
@@ -198,12 +239,12 @@ class FileTree:
             tuple(path[cut:] for path in self.empty_folders if path.startswith(inside)),
         )
 
-    def without(self, gone: str) -> FileTree:
-        """The tree less the path `gone` and everything below it."""
-        inside = gone + "/"
+    def without(self, *gone: str) -> FileTree:
+        """The tree less the paths in `gone` and everything below them."""
+        left_out = frozenset(gone)
 
         def stays(path: str) -> bool:
-            return path != gone and not path.startswith(inside)
+            return path not in left_out and left_out.isdisjoint(parents(path))
 
         return FileTree(
             {path: entry for path, entry in self.entries.items() if stays(path)},
@@ -284,67 +325,48 @@ def printable(text: str) -> str:
 
 def folded(path: str) -> str:
     """What `path` is on a file system that folds case and normal form."""
-    return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
+    if path.isascii():
+        return path.lower()
+    # Caseless matching as Unicode defines it for canonical equivalents (D145).
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
 
 
 def check_clashes(tree: FileTree) -> None:
-    """`UnsafePath` when two paths are one on a file system that folds case or normal form."""
-    paths = (*tree.entries, *tree.empty_folders)
-    spelled: dict[str, str] = {}
-    for path in paths:
-        for whole in (*parents(path), path):
-            if spelled.setdefault(folded(whole), whole) != whole:
-                raise UnsafePath(
-                    f"{spelled[folded(whole)]!r} and {whole!r} are one file where case or "
-                    "normal form is folded",
-                    reason="names-clash",
-                    file=whole,
-                    remedy="Rename one of them in the source",
-                )
+    """`UnsafePath` when two paths are one on a file system that folds case or normal form.
 
-
-def check_links(tree: FileTree) -> None:
-    """`UnsafePath` for a link that leaves the tree, or that leads round in a circle.
-
-    A link to nothing is kept, as git keeps it. Resolution is by the tree's own
-    entries; nothing on disk is followed.
+    So it is when one path is a file and a folder.
     """
-    for path, entry in tree.entries.items():
-        if isinstance(entry, Link):
-            _resolve(tree, path, entry.target)
+    for fault in clashes(tree):
+        raise fault
 
 
-def _resolve(tree: FileTree, link: str, target: str) -> None:
-    if target.startswith("/") or "\\" in target or "\0" in target:
-        raise _bad_link(link, target, "link-escapes", "leads out of its task")
-    here = link.split("/")[:-1]
-    todo = target.split("/")[::-1]
-    hops = 0
-    while todo:
-        part = todo.pop()
-        if part in ("", "."):
-            continue
-        if part == "..":
-            if not here:
-                raise _bad_link(link, target, "link-escapes", "leads out of its task")
-            here.pop()
-            continue
-        here.append(part)
-        entry = tree.entries.get("/".join(here))
-        if isinstance(entry, Link):
-            hops += 1
-            if hops > _MAX_HOPS or entry.target.startswith("/"):
-                raise _bad_link(link, target, "link-cycle", "leads round in a circle")
-            here.pop()
-            todo += entry.target.split("/")[::-1]
-    if link.startswith("/".join([*here, ""])) or not here:
-        raise _bad_link(link, target, "link-cycle", "leads to a folder that holds it")
+def clashes(tree: FileTree) -> Iterator[UnsafePath]:
+    """Every path that clashes with one before it; of a folder, only its topmost such path."""
+    spelled: dict[str, str] = {}
+    blamed: set[str] = set()
+    for path in (*tree.entries, *tree.empty_folders):
+        for whole in (*parents(path), path):
+            if whole in blamed:
+                break
+            other = spelled.setdefault(folded(whole), whole)
+            if other != whole:
+                blamed.add(whole)
+                yield _clash(f"{_told(other)} and {_told(whole)} are one file where", whole)
+                break
+            if whole != path and whole in tree.entries:
+                blamed.add(path)
+                yield _clash(f"{_told(whole)} is a file and a folder, or", path)
+                break
 
 
-def _bad_link(link: str, target: str, reason: str, what: str) -> UnsafePath:
+def _told(path: str) -> str:
+    return ascii(path)  # two normal forms of one name look alike
+
+
+def _clash(what: str, path: str) -> UnsafePath:
     return UnsafePath(
-        f"the link to {printable(target)!r} {what}",
-        reason=reason,
-        file=link,
-        remedy="Replace it by a copy of what it points at",
+        f"{what} case or normal form is folded",
+        reason="names-clash",
+        file=path,
+        remedy="Rename one of them in the source",
     )

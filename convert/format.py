@@ -12,7 +12,13 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Protocol, TypeAlias
 
-from .errors import AmbiguousFormat, UnknownFormat, UsageError
+from .errors import (
+    AmbiguousFormat,
+    NothingRepresentable,
+    RlconvertError,
+    UnknownFormat,
+    UsageError,
+)
 from .files import Blob, FileTree
 from .model import Native, Repo, Task, TaskRef
 from .source import Source
@@ -57,6 +63,16 @@ class Refusal:
     problem: str
     field: str
     remedy: str | None = None
+
+    def as_error(self, task: str, target: str) -> RlconvertError:
+        """The refusal as an error, for those who want to stop at it."""
+        return NothingRepresentable(
+            f"it cannot go to {target}: {self.problem}",
+            reason=self.reason,
+            task=task,
+            where=self.field,
+            remedy=self.remedy,
+        )
 
 
 # --- parts -------------------------------------------------------------------------------------
@@ -282,8 +298,11 @@ def sniff(source: Source) -> list[Finding]:
     return [finding for finding in findings if finding is not None]
 
 
-def choose_format(source: Source, asked: str | None) -> Format:
-    """The format to read with: the one asked for, else the only one that fits."""
+def choose_format(source: Source, asked: str | None, *, first_of_several: bool = False) -> Format:
+    """The format to read with: the one asked for, else the only one that fits.
+
+    `UnknownFormat` when none fits, `AmbiguousFormat` when several do and the first will not do.
+    """
     if asked is not None:
         return get_format(asked)
     findings = sniff(source)
@@ -294,7 +313,7 @@ def choose_format(source: Source, asked: str | None) -> Format:
             reason="unknown-format",
             remedy="Name the format with --from if you know it",
         )
-    if len(findings) > 1:
+    if len(findings) > 1 and not first_of_several:
         said = "; ".join(f"{found.format} ({found.because})" for found in findings)
         raise AmbiguousFormat(
             f"several layouts fit: {said}",

@@ -41,12 +41,14 @@ __all__ = ["HubAddress", "Snapshot", "fetch_dataset", "is_repo_id", "parse_hub_a
 class Snapshot:
     """The files of a dataset at one commit, on this machine.
 
-    `folder` stands for the root of the repo, also when only a part of it was fetched.
+    `folder` stands for the root of the repo, also when only a part of it was fetched. `date` is
+    the day of the commit (``2026-01-31``, UTC) where the Hub tells.
     """
 
     repo_id: str
     commit: str
     folder: Path
+    date: str | None = None
 
 
 def fetch_dataset(
@@ -96,7 +98,8 @@ def fetch_dataset(
         raise
     # The Hub answers for the old name of a renamed repo; what is recorded is the new one.
     repo_id = info.id if is_repo_id(info.id) else address.repo_id
-    return Snapshot(repo_id, commit, dest)
+    changed = info.last_modified
+    return Snapshot(repo_id, commit, dest, changed.date().isoformat() if changed else None)
 
 
 def _claim(dest: Path) -> bool:

@@ -161,7 +161,8 @@ class Task:
     `id` is a stable string, never a position. A task of a single exchange has one step, whose
     name is empty. `reward` is None where every step has a rule of its own. `extras` holds, by
     framework, the keys the model has no word for, under JSON pointers into the source's own file.
-    `files` are files of the task that no part of the model owns. `native` holds, by framework,
+    `files` are files of the task that no part of the model owns; `schema` is the version of its
+    own layout that the source states. `native` holds, by framework,
     the verbatim source; `stripped` is the task without it.
     """
 
@@ -180,6 +181,7 @@ class Task:
     reward: Reward | None = None
     artifacts: tuple[Artifact, ...] | None = None
     files: FileTree = FileTree()
+    schema: str | None = None
     extras: Mapping[str, Mapping[str, Data]] = field(default_factory=dict)
     native: Mapping[str, Native] = field(default_factory=dict)
 
@@ -276,10 +278,10 @@ def field_paths(of: type = Task, above: str = "") -> tuple[str, ...]:
 
 
 def differing_fields(left: Task, right: Task) -> set[str]:
-    """The field paths in which two tasks differ, `native` left aside."""
+    """The field paths in which two tasks differ; `id` and `native` belong to a layout."""
     found: set[str] = set()
     for each in fields(Task):
-        if each.name in ("native", "steps"):
+        if each.name in ("id", "native", "steps"):
             continue
         if getattr(left, each.name) != getattr(right, each.name):
             found.add(each.name)

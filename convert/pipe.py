@@ -21,6 +21,9 @@ from .workers import Plan, Result, convert_tasks
 Progress = Callable[[int], None]
 """Called with the number of tasks done so far."""
 
+OnVerdict = Callable[[str, Sequence[RlconvertError]], None]
+"""Called with each task's id and why it is not whole in every target: nothing when it is."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
@@ -29,6 +32,11 @@ class Selection:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     limit: int | None = None
+
+    @property
+    def everything(self) -> bool:
+        """Whether no task is left out."""
+        return not (self.include or self.exclude or self.limit is not None)
 
     def wants(self, task: str) -> bool:
         """Whether the patterns let a task through."""
@@ -47,6 +55,7 @@ class Settings:
     fail_fast: bool = False
     provenance: bool = True
     progress: Progress | None = None
+    on_verdict: OnVerdict | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +64,14 @@ class Conversion:
 
     report: Report
     source: Format
-    targets: tuple[str, ...]
+    formats: Mapping[str, Format]
     out: str
     error: RlconvertError | None = None
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The target formats."""
+        return tuple(self.formats)
 
     def exit_code(self, *, strict: bool = False, allow_refused: bool = False) -> ExitCode:
         """The code of the table that this run ends with."""
@@ -151,7 +165,7 @@ class _Run:
         return Conversion(
             report=self._report,
             source=self._format,
-            targets=tuple(self._formats),
+            formats=self._formats,
             out=self._sink.out,
             error=error,
         )
@@ -169,30 +183,33 @@ class _Run:
     def _each(self, results: Iterator[Result]) -> None:
         for result in results:
             self._report.read += 1
-            whole = self._assembler.take(result)
+            faults = self._assembler.take(result)
             if self._settings.progress is not None:
                 self._settings.progress(self._report.read)
-            if not whole and self._settings.fail_fast:
-                raise result.fault or _refused(result)
+            if self._settings.on_verdict is not None:
+                self._settings.on_verdict(result.ref.id, faults)
+            if faults and self._settings.fail_fast:
+                raise faults[0]
 
     def _nothing_done(self) -> RlconvertError | None:
         if self._report.any_converted:
             return None
         if self._report.read == 1 and self._report.first_fault is not None:
             return self._report.first_fault
-        said = "the source has no tasks" if not self._report.read else "not one task can be carried"
-        if self._report.read == 0 and not self._settings.selection.wants(""):
-            said = "no task fits the selection"
-        return NothingRepresentable(
-            said, reason="nothing-representable", remedy="See the reasons above"
-        )
+        if self._report.read:
+            said, remedy = "not one task can be carried", "The reasons are in the report"
+        elif self._settings.selection.everything:
+            said, remedy = "the source has no tasks", None
+        else:
+            said, remedy = "no task fits the selection", "Change --include, --exclude or --limit"
+        return NothingRepresentable(said, reason="nothing-representable", remedy=remedy)
 
     def _intro(self) -> str:
         titles = " and ".join(each.title for each in self._formats.values())
         origin = self._repo.origin
         what = f"{origin.repo} at {origin.commit}" if origin.repo else origin.label
         return (
-            f"{self._report.read} tasks, converted from {self._format.title} for {titles} by "
+            f"Converted from {self._format.title} for {titles} by "
             f"rlconvert {version('rlconvert')}. Source: {what}."
         )
 
@@ -220,14 +237,3 @@ def _sidecar_lines(sink: Sink) -> Callable[[bytes], None]:
 
 def _nowhere(_: bytes) -> None:
     return None
-
-
-def _refused(result: Result) -> RlconvertError:
-    target, refusal = result.refused[0]
-    return NothingRepresentable(
-        f"cannot go to {target}: {refusal.problem}",
-        reason=refusal.reason,
-        task=result.ref.id,
-        where=refusal.field,
-        remedy=refusal.remedy,
-    )

@@ -28,14 +28,30 @@ class Tally:
     examples: list[str] = field(default_factory=list)
     detail: str = ""
     remedy: str | None = None
+    place: str = ""
 
-    def add(self, task: str, detail: str, remedy: str | None = None) -> None:
-        """Count one more."""
+    def add(self, task: str, detail: str, remedy: str | None = None, place: str = "") -> None:
+        """Count one more; what is said of the first one stands for all."""
         self.count += 1
         if len(self.examples) < _EXAMPLES:
             self.examples.append(task)
         if not self.detail:
-            self.detail, self.remedy = detail, remedy
+            self.detail, self.remedy, self.place = detail, remedy, place
+
+    def add_fault(self, error: RlconvertError) -> None:
+        """Count one more task, or file of no task, that cannot be read."""
+        place = ", ".join(part for part in (error.file, error.where) if part)
+        self.add(error.task or error.file or "", error.problem, error.remedy, place)
+
+    def facts(self) -> dict[str, object]:
+        """The tally for ``--json``."""
+        return {
+            "tasks": self.count,
+            "problem": self.detail,
+            "remedy": self.remedy,
+            "place": self.place,
+            "examples": self.examples,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +122,7 @@ class Report:
     def fault(self, error: RlconvertError) -> None:
         """A task, or a file that belongs to no task, cannot be read."""
         self.first_fault = self.first_fault or error
-        tally = self.unreadable.setdefault(Key("", error.reason), Tally())
-        tally.add(error.task or error.file or "", error.problem, error.remedy)
+        self.unreadable.setdefault(Key("", error.reason), Tally()).add_fault(error)
         facts = {key: value for key, value in error.facts().items() if key != "reason" and value}
         self._line({"unreadable": error.reason, "problem": error.problem, **facts})
 
@@ -140,7 +155,7 @@ class Report:
                     "converted": self.converted(target),
                     "ways": dict(sorted(self.ways[target].items())),
                     "refused": {
-                        key.what: _tally_record(tally)
+                        key.what: tally.facts()
                         for key, tally in sorted(self.refused.items(), key=_by_count)
                         if key.target == target
                     },
@@ -148,7 +163,7 @@ class Report:
                 for target in self.targets
             },
             "unreadable": {
-                key.what: _tally_record(tally)
+                key.what: tally.facts()
                 for key, tally in sorted(self.unreadable.items(), key=_by_count)
             },
             "notes": [
@@ -183,15 +198,6 @@ def json_line(record: Mapping[str, object]) -> bytes:
 
 def _fate_record(fate: FieldFate) -> dict[str, str]:
     return {"fate": fate.fate.value} | ({"reason": fate.reason} if fate.reason else {})
-
-
-def _tally_record(tally: Tally) -> dict[str, object]:
-    return {
-        "tasks": tally.count,
-        "problem": tally.detail,
-        "remedy": tally.remedy,
-        "examples": tally.examples,
-    }
 
 
 def _by_count(item: tuple[Key, Tally]) -> tuple[str, int, str]:

@@ -15,11 +15,11 @@ def use_section(environments: Sequence[str], repo_id: str | None) -> CardSection
     """How to run it: every command pinned."""
     name = environments[0]
     get = (
-        f"hf download {repo_id} --repo-type dataset --local-dir REPO"
+        f"hf download {repo_id} --repo-type dataset --local-dir repo\nREPO=$PWD/repo"
         if repo_id
-        else "# REPO is the absolute path of this folder"
+        else "REPO=/absolute/path/of/this/folder"
     )
-    where = "" if repo_id else " ++harbor_dataset_path=$PWD/REPO/tasks"
+    where = "" if repo_id else " \\\n  ++harbor_dataset_path=$REPO/tasks"
     listed = "\n".join(f"- {in_code(each)}" for each in environments)
     text = f"""\
 Checked with NeMo Gym {NEMO} and Harbor {HARBOR}. NeMo Gym needs Python 3.13.14 or later, and a
@@ -28,10 +28,10 @@ container backend (docker in the config) to run tasks.
 ```bash
 pip install nemo-gym=={NEMO} harbor=={HARBOR}
 {get}
-gym env validate {name} --search-dir REPO
-NEMO_GYM_EXTRA_ROOTS=REPO gym dataset collate \\
+gym env validate {name} --search-dir $REPO
+NEMO_GYM_EXTRA_ROOTS=$REPO gym dataset collate \\
   --config environments/{name}/config.yaml --mode train_preparation --output-dir collated
-NEMO_GYM_EXTRA_ROOTS=REPO gym env start --config environments/{name}/config.yaml \\
+NEMO_GYM_EXTRA_ROOTS=$REPO gym env start --config environments/{name}/config.yaml \\
   --model-type openai_model --model MODEL --model-url URL --model-api-key KEY{where}
 gym eval run --no-serve --input collated/train.jsonl --output rollouts.jsonl
 ```

@@ -25,7 +25,6 @@ from rlconvert.format import (
     Refusal,
     RepoNote,
     RepoPart,
-    RowFile,
     Written,
 )
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
@@ -171,7 +170,7 @@ class NemoWriter:
                 )
         if len(task.steps) > 1:
             yield Note(
-                field="steps",
+                field="steps.prompt",
                 fate=Fate.DELEGATED,
                 reason="the agent reports the first step's conversation, the last step's reward",
             )
@@ -215,7 +214,7 @@ class NemoWriter:
             )
             home = f"environments/{name}"
             yield PutFile(f"{home}/config.yaml", Blob(self._config(name, reward, entry)))
-            manifest = self._manifest(name, tasksets[key], file, entry)
+            manifest = self._manifest(name, tasksets[key], entry)
             yield PutFile(f"{home}/manifest.yaml", Blob(manifest))
             yield CardRows(config=name, split="train", path=path)
         if names:
@@ -233,12 +232,12 @@ class NemoWriter:
             )
         )
 
-    def _manifest(self, name: str, taskset: Taskset, file: RowFile, entry: DatasetEntry) -> bytes:
+    def _manifest(self, name: str, taskset: Taskset, entry: DatasetEntry) -> bytes:
         origin = self._repo.origin
         adopted = None
         if origin.url and origin.commit and origin.date:
             adopted = AdoptedFrom(origin.url, origin.commit, origin.date)
-        about = f"{file.rows} tasks of {taskset.name}, run and graded by Harbor"
+        about = f"The tasks of {taskset.name}, run and graded by Harbor"
         return manifest_yaml(
             Manifest(
                 name=name,

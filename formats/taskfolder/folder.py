@@ -51,7 +51,6 @@ FORMAT = "harbor"
 """The framework whose own layout this is: the key of `extras` and `native`."""
 
 CONFIG, INSTRUCTION, PRIOR = "task.toml", "instruction.md", "trajectory.json"
-SCHEMA_POINTER = "/schema_version"
 
 _CANARY = re.compile(r"(<!--.*canary.*-->|#.*canary.*)", re.IGNORECASE)
 
@@ -76,9 +75,6 @@ def task_from_folder(task: str, path: str, tree: FileTree) -> Task:
     tests = tree.below("tests")
     oracle = tree.below("solution")
     solution_env = stated(config.solution, "env", config.solution.env)
-    extras: dict[str, Data] = dict(toml.unknown)
-    if "schema_version" in config.model_fields_set:
-        extras[SCHEMA_POINTER] = config.schema_version
     strategy = config.multi_step_reward_strategy
     return Task(
         id=task,
@@ -98,7 +94,8 @@ def task_from_folder(task: str, path: str, tree: FileTree) -> Task:
         reward=_reward(tree, config),
         artifacts=stated(config, "artifacts", artifacts_from_list(config.artifacts)),
         files=_rest(tree, config),
-        extras={FORMAT: extras} if extras else {},
+        schema=stated(config, "schema_version", config.schema_version),
+        extras={FORMAT: dict(toml.unknown)} if toml.unknown else {},
         native={FORMAT: Native(path, tree)},
     )
 
@@ -277,12 +274,11 @@ def _context(runtime: Runtime) -> FileTree:
 
 
 def _toml(task: Task, single: Step | None) -> TaskToml:
-    unknown = dict(task.extras.get(FORMAT, {}))
-    schema = unknown.pop(SCHEMA_POINTER, None)
+    unknown = task.extras.get(FORMAT, {})
     oracle_env = None if task.oracle is None else task.oracle.env
     strategy = task.step_rewards
     keys = given(
-        schema_version=schema,
+        schema_version=task.schema,
         source=task.origin,
         multi_step_reward_strategy=None if strategy is None else RewardStrategy(strategy.value),
         artifacts=list_from_artifacts(task.artifacts, _indexes(unknown, "/artifacts/")),

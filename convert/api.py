@@ -1,0 +1,71 @@
+"""The verbs as functions, for a framework's own push command or a notebook."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from . import inspection, pipe
+from . import roundtrip as trips
+from .format import Options, choose_format
+from .inspection import Inspection
+from .opening import open_source
+from .pipe import Conversion, Progress, Settings
+from .roundtrip import OnCompared, RoundTrip
+from .source import Source
+
+
+@contextmanager
+def _opened(source: str | Source) -> Iterator[Source]:
+    if isinstance(source, str):
+        with open_source(source) as opened:
+            yield opened
+    else:
+        yield source
+
+
+def convert(
+    source: str | Source,
+    out: str,
+    *,
+    to: Sequence[str],
+    read_as: str | None = None,
+    settings: Settings | None = None,
+) -> Conversion:
+    """Convert every task of `source` for the formats `to`, and put the result at `out`.
+
+    `source` is a folder, a Hub address or a `Source`; `read_as` names its format where several
+    fit. Nothing stands at `out` unless the conversion ended well; then `error` is None.
+    """
+    with _opened(source) as opened:
+        return pipe.convert(opened, choose_format(opened, read_as), to, out, settings or Settings())
+
+
+def inspect(
+    source: str | Source,
+    *,
+    read_as: str | None = None,
+    options: Options | None = None,
+    progress: Progress | None = None,
+) -> Inspection:
+    """What `source` is, and what each target would get. Nothing is written."""
+    with _opened(source) as opened:
+        chosen = choose_format(opened, read_as, first_of_several=True)
+        return inspection.inspect(opened, chosen, options or {}, progress)
+
+
+def roundtrip(
+    source: str | Source,
+    *,
+    via: str,
+    read_as: str | None = None,
+    settings: Settings | None = None,
+    on_compared: OnCompared | None = None,
+) -> RoundTrip:
+    """Convert `source` to `via` and back in a temporary folder, and compare."""
+    with _opened(source) as opened, tempfile.TemporaryDirectory(prefix="rlconvert-") as work:
+        chosen = choose_format(opened, read_as)
+        calm = replace(settings or Settings(), provenance=True, force=False)
+        return trips.roundtrip(opened, chosen, via, work, calm, on_compared)

@@ -1,0 +1,213 @@
+"""The verbs."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from rlconvert import __version__
+from rlconvert.errors import ExitCode, RlconvertError
+from rlconvert.format import Format, Option, Options, format_names, get_format
+
+from .flags import AsJson, Command, ConvertFlags, From, OutArg, SourceArg, TaskFlags, with_flags
+from .talk import exit_on_error, progress, say
+
+app = typer.Typer(
+    name="rlconvert",
+    help="Convert RL task sets between frameworks, and say exactly what was kept.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+def main() -> None:
+    """The entry point of the command line."""
+    app()
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"rlconvert {__version__}")
+        raise typer.Exit
+
+
+def _print_json(facts: dict[str, object]) -> None:
+    typer.echo(json.dumps(facts, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace"))
+
+
+def _convert(
+    src: str,
+    out: str,
+    to: list[str],
+    read_as: str | None,
+    flags: ConvertFlags,
+    format_options: Options,
+) -> None:
+    with exit_on_error():
+        from rlconvert.api import convert
+        from rlconvert.pipe import Settings
+
+        from .junit import JunitReport
+        from .tables import show_conversion
+
+        with (
+            JunitReport(flags.junit, "rlconvert convert") as report,
+            progress("Converting") as advance,
+        ):
+            settings = Settings(
+                options=format_options,
+                selection=flags.selection,
+                jobs=flags.jobs,
+                force=flags.force,
+                fail_fast=flags.fail_fast,
+                provenance=not flags.no_provenance,
+                progress=advance,
+                on_verdict=report.case,
+            )
+            run = convert(src, out, to=to, read_as=read_as, settings=settings)
+        if flags.as_json:
+            error = {"error": _error_facts(run.error)} if run.error is not None else {}
+            _print_json({**run.report.facts(), "out": run.out, **error})
+        else:
+            show_conversion(run)
+        if run.error is not None:
+            say(f"rlconvert: {run.error}")
+        _leave(run.exit_code(strict=flags.strict, allow_refused=flags.allow_refused))
+
+
+def _error_facts(error: RlconvertError) -> dict[str, object]:
+    return {"problem": error.problem, **error.facts(), "exit_code": int(error.code)}
+
+
+def _leave(code: ExitCode) -> None:
+    if code is not ExitCode.DONE:
+        raise typer.Exit(code)
+
+
+def _convert_verb(options: list[Option]) -> Command:
+    def convert(
+        src: SourceArg,
+        out: OutArg,
+        to: Annotated[
+            str, typer.Option("--to", metavar="FORMATS", help="Targets, separated by commas.")
+        ],
+        flags: ConvertFlags,
+        format_options: Options,
+        read_as: From = None,
+    ) -> None:
+        """Convert a task set for one or several frameworks, into one folder."""
+        _convert(src, out, [name.strip() for name in to.split(",")], read_as, flags, format_options)
+
+    return with_flags(convert, options)
+
+
+def _alias(source: Format, target: Format) -> Command:
+    def alias(
+        src: SourceArg, out: OutArg, flags: ConvertFlags, format_options: Options | None = None
+    ) -> None:
+        _convert(src, out, [target.name], source.name, flags, format_options or {})
+
+    alias.__doc__ = f"Convert a {source.title} task set to {target.title}."
+    return with_flags(alias, (*source.reader_options, *target.writer_options))
+
+
+def inspect(
+    src: SourceArg, format_options: Options, read_as: From = None, as_json: AsJson = False
+) -> None:
+    """Say what SRC is, what each target would get, and the exact next command."""
+    with exit_on_error():
+        from rlconvert import api
+
+        from .tables import show_inspection
+
+        with progress("Inspecting") as advance:
+            found = api.inspect(src, read_as=read_as, options=format_options, progress=advance)
+        if as_json:
+            _print_json(found.facts())
+        else:
+            show_inspection(found, src)
+
+
+def roundtrip(
+    src: SourceArg,
+    via: Annotated[str, typer.Option("--via", metavar="FORMAT", help="The format to go through.")],
+    flags: TaskFlags,
+    format_options: Options,
+    read_as: From = None,
+) -> None:
+    """Convert SRC to another format and back, and compare: for your own CI."""
+    with exit_on_error():
+        from rlconvert import api
+        from rlconvert.pipe import Settings
+
+        from .junit import JunitReport
+        from .tables import show_roundtrip
+
+        with (
+            JunitReport(flags.junit, "rlconvert roundtrip") as report,
+            progress("Going") as advance,
+        ):
+            settings = Settings(
+                options=format_options,
+                selection=flags.selection,
+                jobs=flags.jobs,
+                progress=advance,
+                on_verdict=lambda task, faults: report.case(task, faults) if faults else None,
+            )
+            trip = api.roundtrip(
+                src,
+                via=via,
+                read_as=read_as,
+                settings=settings,
+                on_compared=lambda task, found: report.case(
+                    task, () if found is None else (found.as_error(),)
+                ),
+            )
+        if flags.as_json:
+            _print_json(trip.facts())
+        else:
+            show_roundtrip(trip)
+        if trip.error is not None:
+            say(f"rlconvert: {trip.error}")
+        _leave(trip.exit_code(strict=flags.strict, allow_refused=flags.allow_refused))
+
+
+@app.command()
+def formats(
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="Show what becomes of each field, by target and way.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the formats, the versions they were checked with, and why a task may be refused."""
+    with exit_on_error():
+        from .matrix import formats_facts, show_formats
+
+        if as_json:
+            _print_json(formats_facts())
+        else:
+            show_formats(matrix=matrix)
+
+
+def _register() -> None:
+    """Every verb whose flags come from the formats; the aliases are all ordered pairs."""
+    every = [get_format(name) for name in format_names()]
+    reading = [option for each in every for option in each.reader_options]
+    writing = [option for each in every for option in each.writer_options]
+    app.command()(_convert_verb([*reading, *writing]))
+    app.command()(with_flags(inspect, [*reading, *writing]))
+    app.command()(with_flags(roundtrip, [*reading, *writing]))
+    for source in every:
+        for target in every:
+            if source is not target:
+                app.command(f"{source.name}-to-{target.name}")(_alias(source, target))
+
+
+_register()

@@ -1,0 +1,52 @@
+"""The formats, and what becomes of each field on the way into them: generated from the code."""
+
+from __future__ import annotations
+
+from rlconvert.format import Format, format_names, get_format
+from rlconvert.model import field_paths
+
+from .tables import show_rows
+
+
+def formats_facts() -> dict[str, object]:
+    """Everything the formats declare, for ``--json``."""
+    return {name: _facts(get_format(name)) for name in format_names()}
+
+
+def _facts(each: Format) -> dict[str, object]:
+    return {
+        "title": each.title,
+        "version": each.version,
+        "refusals": dict(each.refusals),
+        "ways": {
+            way: {
+                path: {"fate": fate.fate.value, "reason": fate.reason}
+                for path, fate in fates.items()
+            }
+            for way, fates in each.ways.items()
+        },
+    }
+
+
+def show_formats(*, matrix: bool) -> None:
+    """A line per format, or the fate of each field by format and way."""
+    every = [get_format(name) for name in format_names()]
+    if not matrix:
+        show_rows(
+            ("format", "framework", "checked with"),
+            ((each.name, each.title, each.version) for each in every),
+        )
+        show_rows(
+            ("a task is not written to", "because"),
+            ((each.name, why) for each in every for why in each.refusals.values()),
+        )
+        return
+    columns = [(each, way) for each in every for way in each.ways]
+    head = ("field", *(f"{each.name}: {way}" for each, way in columns))
+    show_rows(
+        head,
+        (
+            (path, *(each.ways[way][path].fate.value for each, way in columns))
+            for path in field_paths()
+        ),
+    )

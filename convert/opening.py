@@ -1,0 +1,73 @@
+"""From what a person types to a source: a folder, a file that stands for one, or a Hub address."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .address import HubAddress, parse_hub_address
+from .errors import UsageError
+from .model import Origin
+from .source import FolderSource
+
+_WHOLE = frozenset({"task.toml", "registry.json", "dataset.toml", "config.yaml", "README.md"})
+"""Files that stand for the folder they are in."""
+
+
+@contextmanager
+def open_source(address: str) -> Iterator[FolderSource]:
+    """The source at `address`; a Hub repo is downloaded for as long as the context lasts.
+
+    A folder that exists wins over a Hub id. `UsageError` when it is neither, `HubError` when the
+    Hub does not give it.
+    """
+    path = Path(address)
+    if path.is_dir():
+        yield FolderSource(address)
+        return
+    if path.is_file():
+        yield FolderSource(_folder_of(path))
+        return
+    place = parse_hub_address(address)
+    if place is None or _is_local_path(address):
+        raise UsageError(
+            f"there is no folder {address!r}, and it is no address of a dataset on the Hub",
+            reason="no-such-source",
+            remedy="Give a folder, org/name[@revision], hf://datasets/org/name or a Hub URL",
+        )
+    with tempfile.TemporaryDirectory(prefix="rlconvert-") as folder:
+        yield _fetched(place, Path(folder) / "repo")
+
+
+def _folder_of(file: Path) -> str:
+    if file.name in _WHOLE:
+        return str(file.parent)
+    raise UsageError(
+        f"{str(file)!r} is a file that no format can read by itself",
+        reason="not-a-folder",
+        remedy="Give the folder it belongs to",
+    )
+
+
+def _is_local_path(address: str) -> bool:
+    return address.startswith((".", "/", "~"))
+
+
+def _fetched(place: HubAddress, folder: Path) -> FolderSource:
+    from .hub import fetch_dataset
+
+    snapshot = fetch_dataset(place, dest=folder)
+    origin = Origin(
+        label=f"{snapshot.repo_id}@{snapshot.commit[:12]}",
+        repo=snapshot.repo_id,
+        commit=snapshot.commit,
+        url=f"https://huggingface.co/datasets/{snapshot.repo_id}",
+        date=snapshot.date,
+    )
+    root = snapshot.folder / place.path
+    if root.is_file():
+        root = Path(_folder_of(root))
+    name = root.name if place.path else snapshot.repo_id.rpartition("/")[2]
+    return FolderSource(str(root), name=name, origin=origin)
