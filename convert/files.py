@@ -24,7 +24,9 @@ EAGER_BYTES = 1 << 20
 
 _CHUNK = 1 << 20
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+@=-]*(?:\.[A-Za-z0-9_+@=-]+)*")
-_MAX_HOPS = 40
+MAX_HOPS = 40
+"""Links on one way, as Linux counts them."""
+
 _WINDOWS_DEVICE = re.compile(
     r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(\..*)?"
 )
@@ -40,20 +42,24 @@ class Blob:
     change it had when it was listed raises `SourceChanged`.
     """
 
-    __slots__ = ("_data", "_digest", "_path", "_stamp", "size")
+    __slots__ = ("_data", "_digest", "_name", "_path", "_stamp", "size")
 
     def __init__(self, data: bytes) -> None:
         self._data: bytes | None = data
-        self._path = ""
+        self._path = self._name = ""
         self._stamp = 0
         self._digest: str | None = None
         self.size = len(data)
 
     @classmethod
-    def of_file(cls, path: str, size: int, stamp: int) -> Blob:
-        """A blob of `size` bytes at `path`, last changed at `stamp` (nanoseconds)."""
+    def of_file(cls, path: str, size: int, stamp: int, *, name: str | None = None) -> Blob:
+        """A blob of `size` bytes at `path`, last changed at `stamp` (nanoseconds).
+
+        Errors call it `name`.
+        """
         blob = cls.__new__(cls)
         blob._data, blob._path, blob._stamp, blob._digest, blob.size = None, path, stamp, None, size
+        blob._name = name or path
         return blob
 
     def read(self) -> bytes:
@@ -65,17 +71,17 @@ class Blob:
         if self._data is not None:
             yield self._data
             return
-        with open_regular(self._path) as descriptor:
+        with open_regular(self._path, self._name) as descriptor:
             left = self.size
             while left:
-                chunk = _read(descriptor, min(left, _CHUNK), self._path)
+                chunk = read_piece(descriptor, min(left, _CHUNK), self._name)
                 if not chunk:
-                    raise changed(self._path)
+                    raise changed(self._name)
                 left -= len(chunk)
                 yield chunk
             status = os.fstat(descriptor)
             if status.st_size != self.size or status.st_mtime_ns != self._stamp:
-                raise changed(self._path)
+                raise changed(self._name)
 
     @property
     def sha256(self) -> str:
@@ -107,29 +113,34 @@ class Blob:
 
 
 class open_regular:  # noqa: N801 - reads as a function: `with open_regular(path) as descriptor`
-    """Open a file for reading without following a link in its last part."""
+    """Open a file for reading without following a link in its last part.
 
-    def __init__(self, path: str) -> None:
+    `SourceChanged` when it is not there, `ReadError` when it may not be read; both say `name`.
+    """
+
+    def __init__(self, path: str, name: str) -> None:
         self._path = path
+        self._name = name
 
     def __enter__(self) -> int:
         try:
             self._descriptor = os.open(self._path, _OPEN)
         except OSError as error:
             if error.errno in _GONE:
-                raise changed(self._path) from error
-            raise unreadable(self._path, error) from error
+                raise changed(self._name) from error
+            raise unreadable(self._name, error) from error
         return self._descriptor
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
 
 
-def _read(descriptor: int, size: int, path: str) -> bytes:
+def read_piece(descriptor: int, size: int, name: str) -> bytes:
+    """At most `size` bytes from an open file; `ReadError` when the system cannot."""
     try:
         return os.read(descriptor, size)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable(name, error) from error
 
 
 def unreadable(path: str, error: OSError) -> ReadError:
@@ -216,7 +227,7 @@ class FileTree:
                 return None if todo else entry
             if isinstance(entry, Link):
                 hops += 1
-                if hops > _MAX_HOPS or entry.target.startswith("/"):
+                if hops > MAX_HOPS or entry.target.startswith("/"):
                     return None
                 here.pop()
                 todo += entry.target.split("/")[::-1]
@@ -351,22 +362,17 @@ def clashes(tree: FileTree) -> Iterator[UnsafePath]:
             other = spelled.setdefault(folded(whole), whole)
             if other != whole:
                 blamed.add(whole)
-                yield _clash(f"{_told(other)} and {_told(whole)} are one file where", whole)
+                # Escaped: two normal forms of one name look alike.
+                both = f"{other!a} and {whole!a}"
+                yield _clash(f"{both} are one file where case or normal form is folded", whole)
                 break
             if whole != path and whole in tree.entries:
                 blamed.add(path)
-                yield _clash(f"{_told(whole)} is a file and a folder, or", path)
+                yield _clash(f"{whole!a} is a file and a folder", path)
                 break
 
 
-def _told(path: str) -> str:
-    return ascii(path)  # two normal forms of one name look alike
-
-
-def _clash(what: str, path: str) -> UnsafePath:
+def _clash(problem: str, path: str) -> UnsafePath:
     return UnsafePath(
-        f"{what} case or normal form is folded",
-        reason="names-clash",
-        file=path,
-        remedy="Rename one of them in the source",
+        problem, reason="names-clash", file=path, remedy="Rename one of them in the source"
     )

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 from .errors import RlconvertError
 from .features import features_of
+from .files import unreadable
 from .format import Aim, Finding, Format, Options, Refusal, format_names, get_format, sniff
 from .model import Repo
 from .report import Tally
-from .source import Source, unreadable
+from .source import Source
 
 
 @dataclass(slots=True)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from io import BytesIO
 
-from .files import FileTree, changed, check_path, make_tree
+from .errors import UnsafePath
+from .files import FileTree, changed, check_path, make_tree, parents, printable
 from .model import Origin
-from .source import Item, Kind, OnFault, checked, kind_of_entry, not_a_file, too_big
+from .source import (
+    Item,
+    Kind,
+    OnFault,
+    bounded_lines,
+    checked,
+    kind_of_entry,
+    not_a_file,
+    not_a_folder,
+    too_big,
+)
 
 
 class MemorySource:
@@ -54,11 +66,13 @@ class MemorySource:
         return data
 
     def lines(self, path: str) -> Iterator[bytes]:
-        yield from self.read(path, 1 << 62).splitlines(keepends=True)
+        yield from bounded_lines(BytesIO(self.read(path, 1 << 62)), path)
 
     def tree(
         self, folder: str, *, skip: Collection[str] = (), on_fault: OnFault | None = None
     ) -> FileTree:
+        if self.kind(folder) is not Kind.FOLDER:
+            raise not_a_folder(folder)
         above = f"{folder}/" if folder else ""
         gone = tuple(path + "/" for path in skip)
 
@@ -69,6 +83,26 @@ class MemorySource:
         inside = self._tree.below(folder) if folder else self._tree
         entries = {path: entry for path, entry in inside.entries.items() if stays(path)}
         empty = [path for path in inside.empty_folders if stays(path)]
-        for path in (*entries, *empty):
-            check_path(path)
-        return checked(make_tree(entries, empty), on_fault)
+        tree = make_tree(entries, empty)
+        unsafe = dict(_unsafe_names((*entries, *empty)))
+        for error in unsafe.values():
+            if on_fault is None:
+                raise error
+            on_fault(error)
+        return checked(tree.without(*unsafe) if unsafe else tree, on_fault)
+
+
+def _unsafe_names(paths: Iterable[str]) -> Iterator[tuple[str, UnsafePath]]:
+    """The topmost files and folders with an unsafe name, once each, with the error for it."""
+    seen: set[str] = set()
+    for path in paths:
+        for whole in (*parents(path), path):
+            if whole in seen:
+                break
+            try:
+                check_path(whole.rpartition("/")[2])
+            except UnsafePath as error:
+                seen.add(whole)
+                error.file = printable(whole)
+                yield whole, error
+                break

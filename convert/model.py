@@ -233,6 +233,8 @@ class Taskset:
 class Origin:
     """What was read: a label people know, and for a Hub repo where it is, its commit and the
     day (``2026-01-31``) of that commit.
+
+    `modes_inferred`: executable bits were not kept there and are told by ``#!``.
     """
 
     label: str
@@ -240,6 +242,7 @@ class Origin:
     commit: str | None = None
     url: str | None = None
     date: str | None = None
+    modes_inferred: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,15 @@ def open_source(address: str) -> Iterator[FolderSource]:
         yield _fetched(place, Path(folder) / "repo")
 
 
+def _infer_modes(folder: Path) -> None:
+    """Make the files that begin with ``#!`` executable: the Hub's HTTP side keeps no modes."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                if file.read(2) == b"#!":
+                    path.chmod(path.stat().st_mode | 0o111)
+
+
 def _folder_of(file: Path) -> str:
     if file.name in _WHOLE:
         return str(file.parent)
@@ -59,12 +68,14 @@ def _fetched(place: HubAddress, folder: Path) -> FolderSource:
     from .hub import fetch_dataset
 
     snapshot = fetch_dataset(place, dest=folder)
+    _infer_modes(snapshot.folder)
     origin = Origin(
         label=f"{snapshot.repo_id}@{snapshot.commit[:12]}",
         repo=snapshot.repo_id,
         commit=snapshot.commit,
         url=f"https://huggingface.co/datasets/{snapshot.repo_id}",
         date=snapshot.date,
+        modes_inferred=True,
     )
     root = snapshot.folder / place.path
     if root.is_file():

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from importlib.metadata import version
 
 from .assemble import Assembler
 from .errors import ExitCode, NothingRepresentable, RlconvertError, UsageError
-from .format import Aim, Format, Options, Reader, get_format
+from .format import Aim, Fate, Format, Note, Options, Reader, get_format
 from .model import TaskRef
 from .provenance import Sidecar, SidecarWriter
 from .report import Report
+from .selection import Selection
 from .sidecar import LOSS, SCHEMA, ProvenanceRecord, SourceRecord
 from .sink import Sink, check_apart
 from .source import FolderSource, Source
@@ -21,27 +21,14 @@ from .workers import Plan, Result, convert_tasks
 Progress = Callable[[int], None]
 """Called with the number of tasks done so far."""
 
+_MODES_INFERRED = Note(
+    field="files",
+    fate=Fate.TRANSLATED,
+    reason="the Hub keeps no executable bit; files that begin with #! have it",
+)
+
 OnVerdict = Callable[[str, Sequence[RlconvertError]], None]
 """Called with each task's id and why it is not whole in every target: nothing when it is."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """Which tasks to convert, by shell patterns on their ids; the first `limit` of them."""
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    limit: int | None = None
-
-    @property
-    def everything(self) -> bool:
-        """Whether no task is left out."""
-        return not (self.include or self.exclude or self.limit is not None)
-
-    def wants(self, task: str) -> bool:
-        """Whether the patterns let a task through."""
-        wanted = not self.include or any(fnmatchcase(task, each) for each in self.include)
-        return wanted and not any(fnmatchcase(task, each) for each in self.exclude)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +147,9 @@ class _Run:
                 shared = sidecar.shared()
             for fault in self._repo.faults:
                 self._report.fault(fault)
+            if self._repo.origin.modes_inferred:
+                for name in self._formats:
+                    self._report.note(name, "", _MODES_INFERRED)
             self._assembler.close(self._repo, shared, writers, self._intro())
             self._sidecar.finish(self._provenance())
         return Conversion(

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from .errors import StaleProvenance
-from .files import Blob, Entry, File, FileTree, Link, check_links, check_path, make_tree
+from .files import Blob, Entry, File, FileTree, Link, check_path, make_tree
 from .format import Fate, get_format
+from .links import check_links
 from .memory import MemorySource
 from .model import Native, RowLine, Task
 from .sidecar import (

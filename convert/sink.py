@@ -10,12 +10,16 @@ import errno
 import os
 import shutil
 import tempfile
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from .errors import OutputExists, UsageError, WriteError
 from .files import Blob, FileTree, Link, parents
+
+_MAX_OPEN = 64
+"""Row files kept open at once; a source may have thousands of tasksets."""
 
 OURS = ".rlconvert"
 """The folder of an output that holds provenance, reports and records; no layout reads it."""
@@ -29,22 +33,42 @@ class Sink:
 
     def __init__(self, out: str, *, force: bool = False) -> None:
         self.out = os.path.abspath(out)
-        self._refuse_existing(force)
-        above = os.path.dirname(self.out)
         with writing(self.out):
-            os.makedirs(above, exist_ok=True)
-            name = f".{os.path.basename(self.out)}.partial-"
-            self.stage = tempfile.mkdtemp(prefix=name, dir=above)
-            self.work = tempfile.mkdtemp(prefix=".work-", dir=self.stage)
+            self._refuse_existing(force)
         self._folders = {""}
-        self._open: dict[str, BinaryIO] = {}
+        self._open: OrderedDict[str, BinaryIO] = OrderedDict()
+        self._started: set[str] = set()
+        self._above: list[str] = []
+        self.stage = ""
+        try:
+            with writing(self.out):
+                above = self._make_above()
+                name = f".{os.path.basename(self.out)}.partial-"
+                self.stage = tempfile.mkdtemp(prefix=name, dir=above)
+                self.work = tempfile.mkdtemp(prefix=".work-", dir=self.stage)
+        except BaseException:
+            self.abort()
+            raise
+
+    def _make_above(self) -> str:
+        """Make the folders above the output, and remember which: `abort` removes them."""
+        above = os.path.dirname(self.out)
+        missing = []
+        while not os.path.lexists(above):
+            missing.append(above)
+            above = os.path.dirname(above)
+        for folder in reversed(missing):
+            os.mkdir(folder)
+            self._above.append(folder)
+        return os.path.dirname(self.out)
 
     def _refuse_existing(self, force: bool) -> None:
         if not os.path.lexists(self.out):
             return
         if os.path.islink(self.out) or not os.path.isdir(self.out):
+            what = "a link" if os.path.islink(self.out) else "not a folder"
             raise OutputExists(
-                f"{self.out} is there already and is not a folder",
+                f"{self.out} is there already and is {what}",
                 reason="output-exists",
                 remedy="Choose another output",
             )
@@ -96,10 +120,20 @@ class Sink:
         with writing(path):
             stream = self._open.get(path)
             if stream is None:
-                self._make_parents(path)
-                stream = open(f"{self.stage}/{path}", "xb")  # noqa: SIM115 - closed by commit or abort
-                self._open[path] = stream
+                stream = self._reopen(path)
+            self._open.move_to_end(path)
             stream.write(data)
+
+    def _reopen(self, path: str) -> BinaryIO:
+        """A stream at the end of the file. The one not used for longest makes room for it."""
+        if len(self._open) >= _MAX_OPEN:
+            self._open.popitem(last=False)[1].close()
+        self._make_parents(path)
+        mode: Literal["ab", "xb"] = "ab" if path in self._started else "xb"
+        stream = open(f"{self.stage}/{path}", mode)  # noqa: SIM115 - closed by commit or abort
+        self._started.add(path)
+        self._open[path] = stream
+        return stream
 
     def _make_parents(self, path: str) -> None:
         for folder in parents(path):
@@ -113,21 +147,34 @@ class Sink:
             self._close()
             shutil.rmtree(self.work)
             os.chmod(self.stage, 0o777 & ~_umask())  # mkdtemp made it private
-            old = None
-            if os.path.lexists(self.out):
-                old = tempfile.mkdtemp(
-                    prefix=f".{os.path.basename(self.out)}.old-", dir=os.path.dirname(self.out)
-                )
-                os.rename(self.out, f"{old}/out")
+            self._move_into_place()
+
+    def _move_into_place(self) -> None:
+        if not os.path.lexists(self.out):
             os.rename(self.stage, self.out)
-            if old:
-                shutil.rmtree(old, ignore_errors=True)
+            return
+        name = f".{os.path.basename(self.out)}.old-"
+        old = tempfile.mkdtemp(prefix=name, dir=os.path.dirname(self.out))
+        os.rename(self.out, f"{old}/out")
+        try:
+            os.rename(self.stage, self.out)
+        except BaseException:
+            os.rename(f"{old}/out", self.out)
+            os.rmdir(old)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
 
     def abort(self) -> None:
-        """Remove everything that was staged."""
-        with suppress(OSError):
-            self._close()
-        shutil.rmtree(self.stage, ignore_errors=True)
+        """Remove everything that was staged, and the folders above it that were made for it."""
+        for stream in self._open.values():
+            with suppress(OSError):  # what is buffered may not fit on a full disk
+                stream.close()
+        self._open.clear()
+        if self.stage:
+            shutil.rmtree(self.stage, ignore_errors=True)
+        for folder in reversed(self._above):
+            with suppress(OSError):
+                os.rmdir(folder)
 
     def _close(self) -> None:
         while self._open:
@@ -184,18 +231,21 @@ def writing(path: str) -> Iterator[None]:
             f"cannot be written: {error.strerror or error}",
             reason="disk-full" if full else "cannot-write",
             file=path,
-            remedy="Make room and convert again" if full else None,
+            remedy="Make room and convert again"
+            if full
+            else "Choose an output where you may write",
         ) from error
 
 
 def check_apart(source: str, out: str) -> None:
     """`UsageError` when one of two folders lies in the other: the run would read what it writes."""
     inner, outer = os.path.realpath(out), os.path.realpath(source)
+    common = os.path.commonpath([inner, outer])
     if inner == outer:
         problem = "the output is the source"
-    elif inner.startswith(outer + os.sep):
+    elif common == outer:
         problem = "the output lies inside the source"
-    elif outer.startswith(inner + os.sep):
+    elif common == inner:
         problem = "the source lies inside the output"
     else:
         return

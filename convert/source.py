@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from .errors import Malformed, ReadError, RlconvertError, TooBig, UnsafePath
 from .files import (
@@ -22,18 +22,23 @@ from .files import (
     FileTree,
     Link,
     changed,
-    check_clashes,
-    check_links,
     check_path,
+    clashes,
     make_tree,
     open_regular,
     parents,
     printable,
+    read_piece,
+    unreadable,
 )
+from .links import bad_links
 from .model import Origin
 
 MAX_DEPTH = 64
 """Folders below a task's own; deeper trees are refused."""
+
+MAX_FILE = 50 * 10**9
+"""Bytes of one file: what the Hub takes. A sparse file may claim far more than the disk holds."""
 
 MAX_LINE = 1 << 28
 """Bytes of one line of a row file."""
@@ -133,6 +138,8 @@ class FolderSource:
         return f"{self._root}/{path}" if path else self._root
 
     def items(self, folder: str) -> list[Item]:
+        if self.kind(folder) is not Kind.FOLDER:
+            return []
         try:
             with os.scandir(self._at(folder)) as entries:
                 found = [Item(entry.name, _kind(entry)) for entry in entries]
@@ -144,6 +151,8 @@ class FolderSource:
 
     def kind(self, path: str) -> Kind | None:
         try:
+            if not path:  # the root may be reached through a link: the caller named it
+                return _kind_of_mode(os.stat(self._root).st_mode)
             for folder in parents(path):  # a link above would lead out unseen
                 if not stat.S_ISDIR(os.lstat(self._at(folder)).st_mode):
                     return None
@@ -154,40 +163,47 @@ class FolderSource:
     def read(self, path: str, limit: int) -> bytes:
         if self.kind(path) is not Kind.FILE:
             raise not_a_file(path)
-        try:
-            with open_regular(self._at(path)) as descriptor:
-                size = os.fstat(descriptor).st_size
-                if size > limit:
-                    raise too_big(path, size, limit)
-                pieces = []
-                while piece := os.read(descriptor, size + 1):  # memory for what is there, no more
-                    pieces.append(piece)
-                return b"".join(pieces)
-        except OSError as error:
-            raise unreadable(path, error) from error
+        name = printable(path)
+        with open_regular(self._at(path), name) as descriptor:
+            size = os.fstat(descriptor).st_size
+            if size > limit:
+                raise too_big(path, size, limit)
+            pieces = []
+            left = size + 1
+            while left and (piece := read_piece(descriptor, left, name)):
+                pieces.append(piece)
+                left -= len(piece)
+        if left != 1:
+            raise changed(name)
+        return b"".join(pieces)
 
     def read_at(self, path: str, start: int, size: int) -> bytes:
-        with open_regular(self._at(path)) as descriptor:
-            data = os.pread(descriptor, size, start)
+        if self.kind(path) is not Kind.FILE:
+            raise not_a_file(path)
+        name = printable(path)
+        with open_regular(self._at(path), name) as descriptor:
+            try:
+                data = os.pread(descriptor, size, start)
+            except OSError as error:
+                raise unreadable(path, error) from error
         if len(data) != size:
-            raise changed(path)
+            raise changed(name)
         return data
 
     def lines(self, path: str) -> Iterator[bytes]:
         if self.kind(path) is not Kind.FILE:
             raise not_a_file(path)
         with (
-            open_regular(self._at(path)) as descriptor,
+            open_regular(self._at(path), printable(path)) as descriptor,
             open(descriptor, "rb", closefd=False) as file,
         ):
-            while line := file.readline(MAX_LINE + 1):
-                if len(line) > MAX_LINE:
-                    raise too_big(path, len(line), MAX_LINE)
-                yield line
+            yield from bounded_lines(file, path)
 
     def tree(
         self, folder: str, *, skip: Collection[str] = (), on_fault: OnFault | None = None
     ) -> FileTree:
+        if self.kind(folder) is not Kind.FOLDER:
+            raise not_a_folder(folder)
         entries: dict[str, Entry] = {}
         empty: list[str] = []
         todo = [""]
@@ -201,7 +217,7 @@ class FolderSource:
                 with os.scandir(f"{base}/{inner}" if inner else base) as names:
                     listing = list(names)
             except OSError as error:
-                _fault(unreadable(above + inner, error), on_fault)
+                _fault(unreadable(inner, error), on_fault)
                 continue
             for entry in listing:
                 path = before + entry.name
@@ -216,7 +232,7 @@ class FolderSource:
                             raise _too_deep(path)
                         todo.append(path)
                     else:
-                        entries[path] = _entry(entry, kind)
+                        entries[path] = _entry(entry, kind, path)
                     count += 1
                 except RlconvertError as error:
                     error.file = printable(path)
@@ -230,30 +246,40 @@ class FolderSource:
 
 def checked(tree: FileTree, on_fault: OnFault | None) -> FileTree:
     """`tree` when no two names clash, links stay inside and no file is an LFS pointer."""
-    for check in (check_clashes, check_links, _check_pointers):
-        try:
-            check(tree)
-        except RlconvertError as error:
-            if on_fault is None or error.file is None:
-                raise
-            on_fault(error)
-            return checked(tree.without(error.file), on_fault)
-    return tree
+    while True:
+        gone: list[str] = []
+        for error in (*clashes(tree), *bad_links(tree), *_pointers(tree)):
+            _fault(error, on_fault)
+            gone.append(error.file or "")
+        if not gone:
+            return tree
+        tree = tree.without(*gone)  # and look again: what is gone may have held a link back
 
 
-def _check_pointers(tree: FileTree) -> None:
+def _pointers(tree: FileTree) -> Iterator[Malformed]:
     for path, entry in tree.entries.items():
         if (
             isinstance(entry, File)
             and entry.blob.size in _LFS_POINTER_BYTES
             and entry.blob.read().startswith(LFS_MARK)
         ):
-            raise Malformed(
+            yield Malformed(
                 "this is a Git LFS pointer, not the file it stands for",
                 reason="lfs-pointer",
                 file=path,
                 remedy="Fetch the object (`git lfs pull`) and convert again",
             )
+
+
+def bounded_lines(file: BinaryIO, path: str) -> Iterator[bytes]:
+    """The lines of an open file; `TooBig` for one above `MAX_LINE`."""
+    try:
+        while line := file.readline(MAX_LINE + 1):
+            if len(line) > MAX_LINE:
+                raise too_big(path, len(line), MAX_LINE)
+            yield line
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def _fault(error: RlconvertError, on_fault: OnFault | None) -> None:
@@ -283,7 +309,7 @@ def kind_of_entry(entry: Entry) -> Kind:
     return Kind.LINK if isinstance(entry, Link) else Kind.FILE
 
 
-def _entry(entry: os.DirEntry[str], kind: Kind) -> Entry:
+def _entry(entry: os.DirEntry[str], kind: Kind, path: str) -> Entry:
     if kind is Kind.LINK:
         return Link(os.readlink(entry.path))
     if kind is Kind.OTHER:
@@ -294,33 +320,38 @@ def _entry(entry: os.DirEntry[str], kind: Kind) -> Entry:
         )
     status = entry.stat(follow_symlinks=False)
     size, stamp = status.st_size, status.st_mtime_ns
+    if size > MAX_FILE:
+        raise too_big(path, size, MAX_FILE)
     executable = bool(status.st_mode & stat.S_IXUSR)
-    if size > EAGER_BYTES:
-        return File(Blob.of_file(entry.path, size, stamp), executable)
-    descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
+    with open_regular(entry.path, path) as descriptor:
+        if size > EAGER_BYTES:  # opened all the same: that it cannot be read is told now
+            blob = Blob.of_file(entry.path, size, stamp, name=path)
+            return File(blob, executable)
         data = os.read(descriptor, size + 1)
         after = os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
     if len(data) != size or after.st_size != size or after.st_mtime_ns != stamp:
-        raise changed(entry.path)
+        raise changed(path)
     return File(Blob(data), executable)
-
-
-def unreadable(path: str, error: OSError) -> ReadError:
-    """The error for a path the operating system does not let us read."""
-    return ReadError(
-        f"cannot be read: {error.strerror or error}",
-        reason="unreadable",
-        file=printable(path) or None,
-        remedy="Give the right to read it, or leave it out",
-    )
 
 
 def not_a_file(path: str) -> ReadError:
     """The error for a path where a regular file is wanted and none stands."""
-    return ReadError("there is no regular file here", reason="not-a-file", file=printable(path))
+    return ReadError(
+        "there is no regular file here",
+        reason="not-a-file",
+        file=printable(path),
+        remedy="Put a file there, not a link or a folder",
+    )
+
+
+def not_a_folder(path: str) -> ReadError:
+    """The error for a path where a folder is wanted and none stands."""
+    return ReadError(
+        "there is no folder here",
+        reason="not-a-folder",
+        file=printable(path) or None,
+        remedy="Put a folder there, not a link to one",
+    )
 
 
 def too_big(path: str, size: int, limit: int) -> TooBig:
@@ -329,6 +360,7 @@ def too_big(path: str, size: int, limit: int) -> TooBig:
         f"{size:,} bytes are more than the {limit:,} allowed for this file",
         reason="too-big",
         file=printable(path),
+        remedy="Make it smaller, or leave it out",
     )
 
 
@@ -337,4 +369,5 @@ def _too_deep(path: str) -> TooBig:
         f"more than {MAX_DEPTH} folders inside each other",
         reason="too-deep",
         file=printable(path[:200]),
+        remedy="Move what is deep down further up",
     )

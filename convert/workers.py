@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .errors import RlconvertError, TooBig, WriteError
-from .files import Blob, File, FileTree
+from .files import Blob, File, FileTree, unreadable
 from .format import AppendRow, Note, PutTree, Reader, Refusal, Writer, Written
 from .model import Task, TaskRef
 from .provenance import Sidecar
 from .sidecar import FileRecord, RowRecord, TargetRecord, TaskRecord, records_of
 from .sink import write_tree, writing
-from .source import unreadable
 
 _SMALL = 256
 """Sets up to this size are converted in this process: starting others would take longer."""

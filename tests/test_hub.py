@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_everything_comes_at_one_commit(hub: Hub, tmp_path: Path) -> None:
     head = hub.server.seed(REPO, FILES)
     got = fetch(hub, tmp_path / "out")
-    assert got == Snapshot(REPO, head, tmp_path / "out")
+    assert got == Snapshot(REPO, head, tmp_path / "out", date=got.date)
+    assert got.date is not None
+    assert date.fromisoformat(got.date)
     assert {k: v for k, v in contents(got.folder).items() if k != ".gitattributes"} == FILES
     assert not any(path.is_symlink() for path in got.folder.rglob("*"))
     paths = [path for _, path, _ in hub.server.requests]

@@ -12,7 +12,7 @@ from rlconvert.errors import ExitCode, RlconvertError
 from rlconvert.format import Format, Option, Options, format_names, get_format
 
 from .flags import AsJson, Command, ConvertFlags, From, OutArg, SourceArg, TaskFlags, with_flags
-from .talk import exit_on_error, progress, say
+from .talk import exit_on_error, progress, say, say_which
 
 app = typer.Typer(
     name="rlconvert",
@@ -57,6 +57,7 @@ def _convert(
         from .junit import JunitReport
         from .tables import show_conversion
 
+        say_which(src)
         with (
             JunitReport(flags.junit, "rlconvert convert") as report,
             progress("Converting") as advance,
@@ -127,6 +128,7 @@ def inspect(
 
         from .tables import show_inspection
 
+        say_which(src)
         with progress("Inspecting") as advance:
             found = api.inspect(src, read_as=read_as, options=format_options, progress=advance)
         if as_json:
@@ -150,6 +152,7 @@ def roundtrip(
         from .junit import JunitReport
         from .tables import show_roundtrip
 
+        say_which(src)
         with (
             JunitReport(flags.junit, "rlconvert roundtrip") as report,
             progress("Going") as advance,

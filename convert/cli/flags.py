@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias, get_type_hints
 import typer
 
 from rlconvert.format import Option, Options
-from rlconvert.pipe import Selection
+from rlconvert.selection import Selection
 
 SourceArg = Annotated[
     str,

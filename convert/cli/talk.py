@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import typer
@@ -18,6 +19,15 @@ Advance = Callable[[int], None]
 def say(text: str) -> None:
     """A line for the person at the terminal."""
     typer.echo(text, err=True)
+
+
+def say_which(address: str) -> None:
+    """Say so when an address names a folder here and could name a repo of the Hub."""
+    if Path(address).is_dir() and "/" in address and not address.startswith((".", "/", "~")):
+        from rlconvert.address import is_repo_id
+
+        if is_repo_id(address.partition("@")[0]):
+            say(f"rlconvert: {address} is a folder here; the Hub is not asked")
 
 
 @contextmanager

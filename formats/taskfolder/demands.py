@@ -2,7 +2,8 @@
 
 Facts: harbor 0.26.0, `Task._validate_tests`, `Task.is_valid_dir` and `TaskFileFilter`. Stricter
 than Harbor: an instruction must be a regular file in UTF-8 (Harbor follows a link to anywhere and
-fails on other encodings only when it runs the task).
+fails on other encodings only when it runs the task), a script must be a file, and the folders that
+Harbor gives a meaning must be folders, not links to one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ BUNDLES = ("Dockerfile", "docker-compose.yaml")
 
 def check_folder(tree: FileTree, config: TaskTable) -> None:
     """Raise for the first demand of Harbor that the folder does not meet."""
+    _check_own_folders(tree, config)
     if not config.environment.docker_image and not tree.has_folder("environment"):
         raise _missing("environment", "the folder environment/ is missing, and no image is named")
     if not config.steps:
@@ -34,6 +36,20 @@ def check_folder(tree: FileTree, config: TaskTable) -> None:
         _check_script(tree, config, step)
 
 
+def _check_own_folders(tree: FileTree, config: TaskTable) -> None:
+    homes = [f"steps/{step.name}" for step in config.steps or ()]
+    inner = [f"{home}/{name}" for home in homes for name in ("workdir", "tests", "solution")]
+    tops = ["environment", "tests", "solution", "steps"]
+    for path in (*tops, *homes, *inner):
+        if isinstance(tree.entries.get(path), Link):
+            raise UnsafePath(
+                "a folder of the task must be a folder, not a link to one",
+                reason="folder-is-a-link",
+                file=path,
+                remedy="Replace the link by the folder",
+            )
+
+
 def read_instruction(tree: FileTree, path: str) -> str:
     """The text of an instruction as Harbor reads it: UTF-8, every line end a line feed."""
     if isinstance(tree.entries.get(path), Link):
@@ -45,7 +61,7 @@ def read_instruction(tree: FileTree, path: str) -> str:
         )
     file = tree.file(path)
     if file is None:
-        raise _missing(path, "the instruction is missing")
+        raise _missing(path, "the instruction is missing, or is not a file")
     try:
         text = file.blob.read().decode()
     except UnicodeDecodeError as error:
@@ -67,6 +83,13 @@ def _check_script(tree: FileTree, config: TaskTable, step: StepTable | None) -> 
     if path is None:
         wanted = f"tests/{script}" if step is None else f"steps/{step.name}/tests/{script}"
         raise _missing(wanted, "the verifier's script is missing")
+    if tree.follow(path) is None:
+        raise Malformed(
+            "the verifier's script is a folder",
+            reason="script-not-a-file",
+            file=path,
+            remedy="Put the script there",
+        )
     if is_ignored(tree, path):
         raise Malformed(
             f"the verifier's script is excluded by a {IGNORE_FILE}",

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rlconvert.card import licence_of
-from rlconvert.errors import Malformed, RlconvertError, UnsafePath
-from rlconvert.files import FileTree, check_path, folded
+from rlconvert.errors import Malformed, ReadError, RlconvertError, UnsafePath
+from rlconvert.files import FileTree, check_path, folded, parents, printable
 from rlconvert.model import Repo, TaskRef, Taskset
 from rlconvert.source import BOOKKEEPING, Kind, Source
 
@@ -35,8 +35,8 @@ _DEPTH = 8
 class Layout:
     """What was found: `kind` says by what, `places` are the task folders in order.
 
-    `faults` are entries of a registry that lead to no folder of this repo, by the id they would
-    have had.
+    `faults` are tasks that cannot be read because of where they stand: entries of a registry that
+    lead to no folder of this repo, folders with a name that is not one everywhere.
     """
 
     kind: str
@@ -52,16 +52,34 @@ class _Found:
 
     places: dict[str, list[str]] = field(default_factory=dict)
     faults: list[tuple[TaskRef, RlconvertError]] = field(default_factory=list)
+    _spelled: dict[str, str] = field(default_factory=dict)
 
     def add(self, path: str, taskset: str) -> None:
+        """Take a folder; `UnsafePath` when it clashes with one before it."""
+        for whole in (*parents(path), path):
+            other = self._spelled.setdefault(folded(whole), whole)
+            if other != whole:
+                raise UnsafePath(
+                    f"{other!a} and {whole!a} are one folder where case or normal form is folded",
+                    reason="names-clash",
+                    file=path,
+                    remedy="Rename one of them in the source",
+                )
         keys = self.places.setdefault(path, [])
         if taskset not in keys:
             keys.append(taskset)
 
+    def refuse(
+        self, task: str, path: str, tasksets: tuple[str, ...], error: RlconvertError
+    ) -> None:
+        """Note a task that cannot be read, by the id that is there to name it."""
+        ref = TaskRef(id=printable(task), path=path, tasksets=tasksets)
+        self.faults.append((ref, error.for_task(ref.id)))
+
 
 def has_tasks(source: Source) -> str | None:
     """By what the source is recognised as task folders, or None. Looks no further than it must."""
-    if source.kind(CONFIG) is Kind.FILE:
+    if source.kind(CONFIG) is not None:
         return f"{CONFIG} at its root"
     if source.kind(REGISTRY) is Kind.FILE:
         return f"{REGISTRY} at its root"
@@ -71,16 +89,20 @@ def has_tasks(source: Source) -> str | None:
 
 def find_layout(source: Source) -> Layout:
     """Every task folder of the source and the tasksets they form."""
-    if source.kind(CONFIG) is Kind.FILE:
+    if source.kind(CONFIG) is not None:
         key = source.name
         ref = TaskRef(id=source.name, path="", tasksets=(key,))
         return Layout(kind="one task", tasksets=(Taskset(key=key, name=key),), refs=(ref,))
     if source.kind(REGISTRY) is Kind.FILE:
         return _registry_layout(source)
-    places = list(_task_folders(source, "", _DEPTH))
     taskset = _manifest_taskset(source) or Taskset(key=source.name, name=source.name)
-    found = _Found({path: [taskset.key] for path in places})
-    above = {posixpath.dirname(path) for path in places}
+    found = _Found()
+    for path in _task_folders(source, "", _DEPTH):
+        try:
+            found.add(check_path(path), taskset.key)
+        except UnsafePath as error:
+            found.refuse(path, path, (taskset.key,), error)
+    above = {posixpath.dirname(path) for path in found.places}
     where = f"folders in {next(iter(above)) or 'its root'}" if len(above) == 1 else "deeper folders"
     return _layout(where, (taskset,), found)
 
@@ -96,7 +118,13 @@ def _layout(kind: str, tasksets: tuple[Taskset, ...], found: _Found, **more: boo
 
 def _task_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
     """Folders with a `task.toml`, parents first, in order of their names."""
-    for item in source.items(folder):
+    try:
+        items = source.items(folder)
+    except ReadError:
+        if not folder:
+            raise
+        return  # `shared_files` comes by here too, and reports it
+    for item in items:
         if item.kind is not Kind.FOLDER or (not folder and item.name in BOOKKEEPING):
             continue
         path = f"{folder}/{item.name}" if folder else item.name
@@ -152,11 +180,20 @@ def _registry_layout(source: Source) -> Layout:
             )
         sets[key] = dataset
         orders[key] = []
-        for entry in dataset.tasks:
-            path = _entry_place(source, entry, key, found)
-            if path is not None:
+        for number, entry in enumerate(dataset.tasks):
+            try:
+                path = _checked_place(source, entry)
                 found.add(path, key)
                 orders[key].append(path)
+            except RlconvertError as error:
+                error.file, error.where = REGISTRY, f"[{index}].tasks[{number}]"
+                found.refuse(f"{key}/{entry.name}", entry.path, (key,), error)
+    for path in list(found.places):
+        outer = next((up for up in parents(path) if up in found.places), None)
+        if outer is not None:
+            for key in found.places.pop(path):
+                orders[key].remove(path)
+                found.refuse(f"{key}/{path}", path, (key,), _inside(path, outer))
     layout = _layout(REGISTRY, (), found, explicit=True)
     ids = {ref.path: ref.id for ref in layout.refs}
     tasksets = tuple(
@@ -174,39 +211,46 @@ def _registry_layout(source: Source) -> Layout:
     )
 
 
-def _entry_place(source: Source, entry: RegistryTask, key: str, found: _Found) -> str | None:
-    """The folder an entry names, or None with the fault noted."""
-    ref = TaskRef(id=f"{key}/{entry.name}", path=entry.path, tasksets=(key,))
-    try:
-        return _checked_place(source, entry)
-    except RlconvertError as error:
-        found.faults.append((ref, error.for_task(ref.id)))
-        return None
+def _inside(path: str, outer: str) -> Malformed:
+    return Malformed(
+        f"the task at {path!r} stands inside the one at {outer!r}, whose file it is",
+        reason="task-inside-task",
+        file=REGISTRY,
+        remedy="Take it out of the registry, or move it out of the other task",
+    )
+
+
+def place_of(entry: RegistryTask) -> str:
+    """The folder an entry names, in the one normal spelling; `UnsafePath` when it leads out."""
+    path = posixpath.normpath(entry.path)
+    if entry.path.startswith("/") or path == ".." or path.startswith("../"):
+        raise UnsafePath(
+            f"the path {printable(entry.path)!r} leads out of the repository",
+            reason="path-escapes",
+            remedy="Correct the registry",
+        )
+    return "" if path == "." else check_path(path)
 
 
 def _checked_place(source: Source, entry: RegistryTask) -> str:
     if entry.git_url is not None:
         raise Malformed(
-            f"the task stands in another repository, {entry.git_url}",
+            f"the task stands in another repository, {printable(entry.git_url)}",
             reason="foreign-git-url",
-            file=REGISTRY,
-            where=entry.path,
             remedy="Convert that repository, or copy the task into this one",
         )
-    path = posixpath.normpath(entry.path.replace("\\", "/"))
-    if path.startswith(("/", "..")) or entry.path.startswith("/"):
+    path = place_of(entry)
+    link = next((up for up in (*parents(path), path) if source.kind(up) is Kind.LINK), None)
+    if link is not None:
         raise UnsafePath(
-            f"the path {entry.path!r} leads out of the repository",
-            reason="path-escapes",
-            file=REGISTRY,
-            remedy="Correct the registry",
+            f"the path {path!r} goes through the link {link!r}",
+            reason="place-behind-link",
+            remedy="Name the folder that the link leads to",
         )
-    path = "" if path == "." else check_path(path)
     if source.kind(f"{path}/{CONFIG}" if path else CONFIG) is None:
         raise Malformed(
             f"there is no task folder at {entry.path!r}",
             reason="task-missing",
-            file=REGISTRY,
             remedy="Correct the registry, or add the task",
         )
     return path
@@ -256,6 +300,7 @@ def shared_files(source: Source, layout: Layout) -> tuple[FileTree, tuple[Rlconv
     places = {ref.path for ref in layout.refs}
     if "" in places:
         return FileTree(), ()
+    refused = {ref.path for ref, _ in layout.faults}
     faults: list[RlconvertError] = []
-    tree = source.tree("", skip=places | BOOKKEEPING, on_fault=faults.append)
+    tree = source.tree("", skip=places | refused | BOOKKEEPING, on_fault=faults.append)
     return tree, tuple(faults)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from rlconvert.errors import UnsafePath
-from rlconvert.files import FileTree, check_clashes, check_links
+from rlconvert.files import FileTree, check_clashes
 from rlconvert.format import Fate, Note, Refusal
+from rlconvert.links import check_links
 from rlconvert.model import Task
 from rlconvert.prompt import Messages
 from rlconvert.reward import Script

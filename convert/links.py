@@ -1,0 +1,97 @@
+"""Symbolic links of a tree: they stay inside it, and a walk along them comes to an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from .errors import UnsafePath
+from .files import MAX_HOPS, FileTree, Link, parents, printable
+
+
+def check_links(tree: FileTree) -> None:
+    """`UnsafePath` for a link that leaves the tree, or that leads round in a circle.
+
+    A link to nothing is kept, as git keeps it. Resolution is by the tree's own
+    entries; nothing on disk is followed.
+    """
+    for fault in bad_links(tree):
+        raise fault
+
+
+def bad_links(tree: FileTree) -> Iterator[UnsafePath]:
+    """The links that leave the tree, and those by which a walk that follows links has no end."""
+    inside: dict[str, list[tuple[str, str]]] = {}
+    leads: dict[str, str] = {}
+    for path, entry in tree.entries.items():
+        if isinstance(entry, Link):
+            try:
+                leads[path] = _resolve(tree, path, entry.target)
+            except UnsafePath as fault:
+                yield fault
+    ends = set(leads.values())
+    for path, end in leads.items():
+        for folder in ("", *parents(path)):
+            if folder in ends:
+                inside.setdefault(folder, []).append((path, end))
+    yield from _circles(tree, inside)
+
+
+def _circles(tree: FileTree, inside: Mapping[str, list[tuple[str, str]]]) -> Iterator[UnsafePath]:
+    """The links that close a circle. `inside` has, for each folder links lead to, those in it."""
+    done: set[str] = set()
+    for start in inside:
+        if start in done:
+            continue
+        way = {start: iter(inside[start])}
+        while way:
+            folder, links = next(reversed(way.items()))
+            link, end = next(links, ("", ""))
+            if not link:
+                done.add(folder)
+                del way[folder]
+            elif end in way:
+                entry = tree.entries[link]
+                target = entry.target if isinstance(entry, Link) else ""
+                inner = not end or link.startswith(f"{end}/")
+                what = "a folder that holds it" if inner else "where other links lead back from"
+                yield _bad_link(link, target, "link-cycle", f"leads to {what}")
+            elif end in inside and end not in done:
+                way[end] = iter(inside[end])
+
+
+def _resolve(tree: FileTree, link: str, target: str) -> str:
+    """Where a link leads. Parts that are not there are taken for folders."""
+    if target.startswith("/") or "\\" in target or "\0" in target:
+        raise _bad_link(link, target, "link-escapes", "leads out of its task")
+    here = link.split("/")[:-1]
+    todo = target.split("/")[::-1]
+    hops = 0
+    while todo:
+        part = todo.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            if not here:
+                raise _bad_link(link, target, "link-escapes", "leads out of its task")
+            here.pop()
+            continue
+        here.append(part)
+        entry = tree.entries.get("/".join(here))
+        if isinstance(entry, Link):
+            if entry.target.startswith("/"):
+                raise _bad_link(link, target, "link-escapes", "leads out of its task")
+            hops += 1
+            if hops > MAX_HOPS:
+                raise _bad_link(link, target, "link-cycle", "leads round in a circle")
+            here.pop()
+            todo += entry.target.split("/")[::-1]
+    return "/".join(here)
+
+
+def _bad_link(link: str, target: str, reason: str, what: str) -> UnsafePath:
+    return UnsafePath(
+        f"the link to {printable(target)!r} {what}",
+        reason=reason,
+        file=link,
+        remedy="Replace it by a copy of what it points at",
+    )
