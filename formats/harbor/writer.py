@@ -9,7 +9,7 @@ from rlconvert.format import Aim, Fate, Note, Outcome, PutFile, PutTree, Refusal
 from rlconvert.formats.taskfolder.folder import FORMAT
 from rlconvert.formats.taskfolder.layouts import MANIFEST, REGISTRY
 from rlconvert.formats.taskfolder.registries import filtered_registry, registry_from_repo
-from rlconvert.formats.taskfolder.saying import folder_of, foreign_extras
+from rlconvert.formats.taskfolder.saying import folder_of, foreign_extras, own_extras
 from rlconvert.model import Native, Repo, Task
 
 
@@ -40,7 +40,7 @@ class HarborWriter:
             id=task.id,
             native=Native(path, tree),
             parts=(PutTree(path, tree),),
-            notes=foreign_extras(task, FORMAT),
+            notes=(*own_extras(task, Fate.EXACT), *foreign_extras(task, FORMAT)),
         )
 
     def close(self, outcome: Outcome) -> Iterator[PutFile | RepoNote]:

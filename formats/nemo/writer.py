@@ -28,7 +28,7 @@ from rlconvert.format import (
     Written,
 )
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
-from rlconvert.formats.taskfolder.saying import folder_of, foreign_extras
+from rlconvert.formats.taskfolder.saying import folder_of, foreign_extras, own_extras
 from rlconvert.model import Native, Repo, RowLine, Step, Task, Taskset
 from rlconvert.reward import Script, StepRewards
 
@@ -101,7 +101,11 @@ class NemoWriter:
             id=name,
             native=Native(folder, tree, tuple(RowLine(row.path, row.line) for row in rows)),
             parts=(PutTree(folder, tree), *rows),
-            notes=(*self._notes(task, name, key), *foreign_extras(task, FOLDER)),
+            notes=(
+                *self._notes(task, name, key),
+                *own_extras(task, Fate.DELEGATED),
+                *foreign_extras(task, FOLDER),
+            ),
         )
 
     def _name(self, task: Task) -> str | Refusal:

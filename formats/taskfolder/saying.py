@@ -63,6 +63,15 @@ def _refuse(reason: str, field: str, more: str = "") -> Refusal:
     return Refusal(reason=reason, problem=REFUSALS[reason] + more, field=field)
 
 
+def own_extras(task: Task, fate: Fate) -> tuple[Note, ...]:
+    """A note when `task.toml` has keys that Harbor ignores: they stay, and are likely mistakes."""
+    keys = sorted(task.extras.get(FORMAT, ()))
+    if not keys:
+        return ()
+    reason = "keys of task.toml that Harbor ignores; they stay in the file"
+    return (Note(field="extras", fate=fate, reason=reason, detail=", ".join(keys)),)
+
+
 def foreign_extras(task: Task, own: str) -> tuple[Note, ...]:
     """A note when keys of other frameworks stay behind."""
     keys = sorted(key for name in task.extras if name != own for key in task.extras[name])
