@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from . import inspection, pipe
-from . import roundtrip as trips
+from . import there_and_back as trips
 from .format import Options, choose_format
 from .inspection import Inspection
 from .opening import open_source
 from .pipe import Conversion, Progress, Settings
-from .roundtrip import OnCompared, RoundTrip
 from .source import Source
+from .there_and_back import OnCompared, RoundTrip
 
 
 @contextmanager

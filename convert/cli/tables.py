@@ -12,7 +12,7 @@ from rlconvert.format import Fate
 from rlconvert.inspection import Inspection
 from rlconvert.pipe import Conversion
 from rlconvert.report import Key, Report, Tally
-from rlconvert.roundtrip import RoundTrip
+from rlconvert.there_and_back import RoundTrip
 
 if TYPE_CHECKING:
     from rich.console import Console
