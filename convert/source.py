@@ -212,7 +212,6 @@ class FolderSource:
         while todo:
             inner = todo.pop()
             before = f"{inner}/" if inner else ""
-            count = 0
             try:
                 with os.scandir(f"{base}/{inner}" if inner else base) as names:
                     listing = list(names)
@@ -222,7 +221,6 @@ class FolderSource:
             for entry in listing:
                 path = before + entry.name
                 if skip and above + path in skip:
-                    count += 1
                     continue
                 try:
                     check_path(entry.name)
@@ -233,13 +231,12 @@ class FolderSource:
                         todo.append(path)
                     else:
                         entries[path] = _entry(entry, kind, path)
-                    count += 1
                 except RlconvertError as error:
                     error.file = printable(path)
                     _fault(error, on_fault)
                 except OSError as error:
                     _fault(unreadable(path, error), on_fault)
-            if inner and not count:
+            if inner and not listing:
                 empty.append(inner)
         return checked(make_tree(entries, empty), on_fault)
 
