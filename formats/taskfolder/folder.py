@@ -66,7 +66,12 @@ def task_from_folder(task: str, path: str, tree: FileTree) -> Task:
     """
     file = tree.file(CONFIG)
     if file is None:
-        raise Malformed(f"{CONFIG} is not a regular file", reason="file-missing", file=CONFIG)
+        raise Malformed(
+            f"{CONFIG} is not a regular file",
+            reason="file-missing",
+            file=CONFIG,
+            remedy="Put the file there",
+        )
     toml = read_config(file.blob)
     config = toml.config
     check_folder(tree, config)

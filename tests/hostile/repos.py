@@ -9,8 +9,8 @@ from pathlib import Path
 from .making import (
     EITHER,
     MALFORMED,
-    READ_ERROR,
     REPO_FAULTS,
+    TOO_BIG,
     UNSAFE_PATH,
     CannotMake,
     Generator,
@@ -71,7 +71,7 @@ registry_fault("registry_path_drive", dataset("C:/tasks/alpha"), UNSAFE_PATH)
 registry_fault("registry_path_nul", dataset("tasks/al\0pha"), UNSAFE_PATH)
 registry_fault("registry_path_too_long", dataset("tasks/" + "n" * 300), EITHER)
 registry_fault("registry_path_surrogate", dataset("tasks/\ud800"), UNSAFE_PATH)
-registry_fault("registry_nested", "[" * 100_000 + "]" * 100_000, READ_ERROR)
+registry_fault("registry_nested", "[" * 100_000 + "]" * 100_000, TOO_BIG)
 
 
 @repo_fault(UNSAFE_PATH)
