@@ -1,0 +1,247 @@
+"""Measure the speed and the memory of rlconvert beside the targets it has.
+
+    scripts/benchmark [--tasks N] [--runs N] [--large] [--dir DIR]
+
+A made-up set of Harbor tasks (2,000 with six small files each) is converted by the command line,
+whole processes, in turn with `cp -r` of the same set; shown are medians. --large also converts
+100,000 tasks and watches the memory. DIR is where everything is written: by default /dev/shm where
+there is room (so that the disk is not what is measured), else the folder for temporary files.
+
+"Peak memory" is the sum, over all processes of the command, of the most each has had in RAM; pages
+that they share count in each. It is measured on a run of its own, on Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from .benchmark_tasks import FILES, make_tasks
+
+ROOT = Path(__file__).resolve().parent.parent
+SMALL = ROOT / "fixtures" / "harbor" / "hello"
+LARGE = 100_000
+SHM = Path("/dev/shm")  # noqa: S108 - a folder in RAM, not a fixed name in a shared one
+_BYTES = 3 * (FILES + 4) * 4096  # a task in three copies, with the pages of its folders
+
+TASKS_PER_SECOND = 1000
+TIMES_CP = 2.0
+MEGABYTES = 200
+HELP_SECONDS = 0.3
+INSPECT_SECONDS = 1.0
+CONVERSIONS = (("harbor", "nemo"), ("harbor", "harbor"), ("nemo", "harbor"))
+
+
+@dataclass
+class Timings:
+    """Wall-clock and processor seconds of the runs of one command."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def add(self, command: Sequence[str]) -> None:
+        """Run the command once."""
+        before, begin = os.times(), time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.wall.append(time.perf_counter() - begin)
+        after = os.times()
+        self.cpu.append(
+            after.children_user
+            + after.children_system
+            - before.children_user
+            - before.children_system
+        )
+
+    @property
+    def seconds(self) -> float:
+        """The median of the wall clock."""
+        return median(self.wall)
+
+
+class Table:
+    """The figures beside their targets."""
+
+    def __init__(self) -> None:
+        self.missed = 0
+        print("| figure | target | measured | |\n|---|---|---|---|")
+
+    def row(self, figure: str, target: str, measured: str, ok: bool | None = None) -> None:
+        """One figure; `ok` is None where there is no target."""
+        said = "" if ok is None else "ok" if ok else "missed"
+        self.missed += ok is False
+        print(f"| {figure} | {target} | {measured} | {said} |", flush=True)
+
+
+def rlconvert(*arguments: str) -> list[str]:
+    """The command line, in this Python."""
+    return [sys.executable, "-m", "rlconvert", *arguments]
+
+
+def conversion(source: Path, read_as: str, target: str, out: Path, jobs: int | None) -> list[str]:
+    """The command for one conversion."""
+    chosen = [] if jobs is None else ["--jobs", str(jobs)]
+    asked = ["convert", str(source), str(out), "--from", read_as, "--to", target]
+    return rlconvert(*asked, *chosen)
+
+
+def speed(work: Path, tasks: int, runs: int, table: Table) -> None:
+    """Conversions in turn with `cp -r`, each run from the start."""
+    source, nemo, out = work / "bench", work / "nemo", work / "out"
+    make_tasks(source, tasks)
+    subprocess.run(
+        conversion(source, "harbor", "nemo", nemo, None), check=True, capture_output=True
+    )
+    copying = Timings()
+    timings = {(way, jobs): Timings() for way in CONVERSIONS for jobs in (None, 1)}
+    for _ in range(runs):
+        copying.add(["cp", "-r", str(source), str(out)])
+        shutil.rmtree(out)
+        for (way, jobs), timing in timings.items():
+            timing.add(conversion(nemo if way[0] == "nemo" else source, *way, out, jobs))
+            shutil.rmtree(out)
+    copied = f"{copying.seconds:.2f} s, {tasks / copying.seconds:,.0f} tasks/s"
+    table.row(f"`cp -r` of {tasks:,} tasks", "for scale", copied)
+    for ((read_as, target), jobs), timing in timings.items():
+        rate, ratio = tasks / timing.seconds, timing.seconds / copying.seconds
+        what = f"{read_as} -> {target}, {'default' if jobs is None else f'{jobs} job'}"
+        measured = f"{rate:,.0f} tasks/s ({median(timing.cpu) / tasks * 1000:.2f} ms CPU a task)"
+        if jobs is None:
+            table.row(what, f">= {TASKS_PER_SECOND:,} tasks/s", measured, rate >= TASKS_PER_SECOND)
+            table.row(
+                "the same, beside `cp -r`", "<= 2 times", f"{ratio:.1f} times", ratio <= TIMES_CP
+            )
+        else:
+            table.row(what, "", measured)
+
+
+def starting(runs: int, work: Path, table: Table) -> None:
+    """Commands that do next to nothing."""
+    helping, looking = Timings(), Timings()
+    small = shutil.copytree(SMALL, work / "hello")
+    for _ in range(max(runs, 5)):
+        helping.add(rlconvert("--help"))
+        looking.add(rlconvert("inspect", str(small)))
+    for name, timing, target in (
+        ("`rlconvert --help`", helping, HELP_SECONDS),
+        ("`rlconvert inspect` of one task", looking, INSPECT_SECONDS),
+    ):
+        table.row(name, f"< {target} s", f"{timing.seconds:.2f} s", timing.seconds < target)
+
+
+def memory(work: Path, tasks: int, table: Table) -> None:
+    """The peak of whole commands, on a set of `tasks`."""
+    if not Path("/proc/self/status").exists():
+        table.row("peak memory", f"< {MEGABYTES} MB", "not measured: needs /proc")
+        return
+    source, nemo, out = work / "many", work / "many-nemo", work / "many-out"
+    make_tasks(source, tasks)
+    for (read_as, target), place, made in (
+        (CONVERSIONS[0], source, nemo),
+        (CONVERSIONS[1], source, out),
+        (CONVERSIONS[2], nemo, out),
+    ):
+        begin = time.perf_counter()
+        peaks = peak_of(conversion(place, read_as, target, made, None))
+        rate = tasks / (time.perf_counter() - begin)
+        total, one = sum(peaks) / 1000, max(peaks) / 1000
+        measured = f"{total:.0f} MB in {len(peaks)} processes, the largest {one:.0f} MB"
+        what = f"peak memory, {tasks:,} tasks, {read_as} -> {target} ({rate:,.0f} tasks/s)"
+        table.row(what, f"< {MEGABYTES} MB", measured, total < MEGABYTES)
+        if made is out:
+            shutil.rmtree(out)
+    shutil.rmtree(source)
+    shutil.rmtree(nemo)
+
+
+def peak_of(command: Sequence[str]) -> list[int]:
+    """The peak resident size (kB) of each process of a command, by looking often."""
+    peaks: dict[int, int] = {}
+    done = threading.Event()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+
+        def watch() -> None:
+            while not done.wait(0.05):
+                for pid in family(process.pid):
+                    peaks[pid] = max(peaks.get(pid, 0), high_water(pid))
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        status = process.wait()
+        done.set()
+        watcher.join()
+    if status:
+        raise subprocess.CalledProcessError(status, command)
+    return [peak for peak in peaks.values() if peak]
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    found = [pid]
+    for each in found:
+        try:
+            children = Path(f"/proc/{each}/task/{each}/children").read_text(encoding="ascii")
+        except OSError:
+            continue
+        found += map(int, children.split())
+    return found
+
+
+def high_water(pid: int) -> int:
+    """The most a process has had in RAM so far, in kB; 0 when it is gone."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    return next(
+        (int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0
+    )
+
+
+def chosen_folder(asked: Path | None, tasks: int) -> Path:
+    """Where to write: what was asked for, else RAM where it has room for three copies."""
+    if asked is not None:
+        return asked
+    roomy = SHM.is_dir() and shutil.disk_usage(SHM).free > 2 * _BYTES * tasks
+    return SHM if roomy and os.access(SHM, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def main() -> int:
+    """Measure everything; the exit status is 0 whatever the figures, since machines differ."""
+    parser = argparse.ArgumentParser(prog="scripts/benchmark", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--tasks", type=int, default=2000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--dir", type=Path)
+    options = parser.parse_args()
+    most = LARGE if options.large else options.tasks
+    folder = chosen_folder(options.dir, most)
+    load = os.getloadavg()[0]
+    print(
+        f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}, "
+        f"load {load:.1f} before the start, files in {folder}\n"
+    )
+    with tempfile.TemporaryDirectory(prefix="benchmark-", dir=folder) as work:
+        table = Table()
+        speed(Path(work), options.tasks, options.runs, table)
+        starting(options.runs, Path(work), table)
+        memory(Path(work), most, table)
+    table.row("peers, for scale", "", "`harbor task migrate` 4-14 tasks/s, BenchFlow 10-20 tasks/s")
+    if load > 0.5:
+        print("\nThe machine was busy with something else: wall-clock figures are too high.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
