@@ -267,6 +267,8 @@ def _instruction(step: Step) -> FileTree:
     text = step.prompt.plain if isinstance(step.prompt, Messages) else None
     if text is None:
         raise TypeError("a folder's instruction is plain text")
+    if without_canary(text) != text:
+        text = "\n" + text  # blank lines go, and what follows them is no canary
     return FileTree({INSTRUCTION: _text(text.encode())})
 
 
