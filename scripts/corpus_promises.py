@@ -284,7 +284,8 @@ class Promises:
                 (str((one, other)[number]), read_as, target, str(self._out(number, target, name)))
                 for name, one, other, read_as, target in wanted
             ]
-            _convert_elsewhere(runs, around, self._work)
+            if trouble := _convert_elsewhere(runs, around, self._work):
+                return Checked(f"conversions with {around} ended early", (trouble,))
         faults: list[str] = []
         for name, *_, target in wanted:
             one, other = (snapshot(self._out(number, target, name)) for number in (0, 1))
@@ -299,15 +300,18 @@ class Promises:
 
 def _convert_elsewhere(
     runs: Sequence[tuple[str, str, str, str]], around: dict[str, str], work: Path
-) -> None:
+) -> str | None:
+    """Convert in another process; what it complained of when it did not end well."""
     kept = {key: os.environ[key] for key in ("PATH", "TMPDIR", "HOME") if key in os.environ}
     path = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "scripts.corpus_convert", around["jobs"]],
         input=json.dumps(runs),
+        stderr=subprocess.PIPE,
         text=True,
-        check=True,
+        check=False,
         cwd=work,
         env={**kept, **around, "PYTHONPATH": os.pathsep.join(path)},
         umask=int(around["umask"], 8),
     )
+    return done.stderr[-2000:] or f"exit status {done.returncode}" if done.returncode else None
