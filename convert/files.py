@@ -284,8 +284,9 @@ class FileTree:
 def make_tree(entries: Mapping[str, Entry], empty_folders: Iterable[str] = ()) -> FileTree:
     """A sorted tree; folders that turn out not to be empty are left out. Checks no paths."""
     kept = {path: entries[path] for path in sorted(entries)}
-    filled = {parent for path in (*kept, *empty_folders) for parent in parents(path)}
-    return FileTree(kept, tuple(sorted({p for p in empty_folders if p not in filled})))
+    folders = set(empty_folders)
+    filled = {parent for path in (*kept, *folders) for parent in parents(path)}
+    return FileTree(kept, tuple(sorted(folders - filled)))
 
 
 def parents(path: str) -> Iterator[str]:
