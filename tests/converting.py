@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from hostile import write_task
+from rlconvert.files import EAGER_BYTES
 from rlconvert.format import choose_format
 from rlconvert.pipe import Conversion, Settings, convert
 from rlconvert.source import FolderSource
@@ -63,3 +65,21 @@ def below(root: Path) -> set[str]:
         for path in root.rglob("*")
         if path.is_symlink() or not path.is_dir()
     }
+
+
+LARGE = b"L" * (EAGER_BYTES + 1)
+"""More than is read when a source is listed."""
+
+
+def tasks(root: Path, count: int, *, large: tuple[int, ...] = ()) -> Path:
+    """A repository of task folders; those in `large` hold a file that is read late."""
+    for number in range(count):
+        task = write_task(root / "tasks" / f"task-{number:04}", answer=str(number))
+        if number in large:
+            (task / "environment" / "large.bin").write_bytes(LARGE)
+    return root
+
+
+def beside(out: Path) -> list[str]:
+    """What stands beside the output, the source aside."""
+    return sorted(path.name for path in out.parent.iterdir() if path.name != "source")
