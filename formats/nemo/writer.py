@@ -245,8 +245,8 @@ class NemoWriter:
         return manifest_yaml(
             Manifest(
                 name=name,
-                version=taskset.version or "0",
-                description=taskset.description or about,
+                version=(taskset.version or "").strip() or "0",
+                description=(taskset.description or "").strip() or about,
                 authors=(f"the authors of {origin.repo or taskset.name}",),
                 datasets=(entry,),
                 licence=self._choices.licence or self._repo.licence,
