@@ -132,12 +132,27 @@ class RowLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """What a reader noticed about a task's own bytes, at a field path of the model.
+
+    `harm`: the source's own framework refuses them, or does not take all of them in; the model
+    holds what they mean, so that only writing them again as they are repeats the harm.
+    """
+
+    field: str
+    reason: str
+    detail: str = ""
+    harm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Native:
     """A task's own bytes in one format: `tree` below `path` in its repo, and the `rows` of it."""
 
     path: str
     tree: FileTree = FileTree()
     rows: tuple[RowLine, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -196,11 +211,12 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowRef:
-    """Where a row stands: its file, the first byte and how many there are."""
+    """Where a row stands: its file, the first byte, how many there are, and its line from 1 on."""
 
     path: str
     start: int
     size: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,14 +233,16 @@ class TaskRef:
 class Taskset:
     """An ordered set of tasks under one name and version.
 
-    `key` is unique in its repo. `order` lists task ids where the set states an order of its own;
-    None means the repo's order. `extras` as in `Task`.
+    `key` is unique in its repo. `split` says which part of a larger set it is (``train``). `order`
+    lists task ids where the set states an order of its own; None means the repo's order. `extras`
+    as in `Task`.
     """
 
     key: str
     name: str
     version: str | None = None
     description: str | None = None
+    split: str | None = None
     order: tuple[str, ...] | None = None
     extras: Mapping[str, Mapping[str, Data]] = field(default_factory=dict)
 

@@ -19,12 +19,16 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, a sound, a video or a file: its bytes, or the address they are fetched from."""
+    """An image, a sound, a video or a file: its bytes, or the address they are fetched from.
+
+    `detail` is how closely a model is to look at an image (``low``, ``high``), where that is said.
+    """
 
     kind: Literal["image", "audio", "video", "file"]
     content: Blob | str
     media_type: str | None = None
     name: str | None = None
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

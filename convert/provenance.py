@@ -144,16 +144,38 @@ class Sidecar:
         for path in (record.place, record.folder, *(row.path for row in record.rows)):
             if path:
                 check_path(path)  # the sidecar came with the repo: nobody vouches for it
-        rows = tuple(RowLine(row.path, self._bytes(row.file)) for row in record.rows)
+        rows = self._rows(task, record)
         carried = task.native.get(self.format) or _at(task, record.folder)
         if carried is not None:
-            tree = _repaired(carried.tree, record)
-            return _with_native(task, self.format, Native(record.place, tree, rows))
+            tree = _repaired(self._undone(carried.tree, record, read_as), record)
+            native = Native(record.place, tree, rows, carried.remarks)
+            return _with_native(task, self.format, native)
         native = Native(record.place, self._unpacked(record), rows)
         own = task.native.get(read_as)
         if own is not None and own.digest == record.targets[read_as].digest:
             return _with_native(task, self.format, native)
         return self._merged(task, read_as, native)
+
+    def _rows(self, task: Task, record: TaskRecord) -> tuple[RowLine, ...]:
+        """The task's rows; those that went over as they were are the task's own, edits and all."""
+        own = task.native.get(self.format)
+        if own is not None and all(row.file.packed is None for row in record.rows):
+            return own.rows
+        return tuple(RowLine(row.path, self._bytes(row.file)) for row in record.rows)
+
+    def _undone(self, tree: FileTree, record: TaskRecord, read_as: str) -> FileTree:
+        """`tree` with the source's own bytes where the conversion had rewritten a file."""
+        entries = dict(tree.entries)
+        for path, digest in record.targets[read_as].rewritten.items():
+            own, entry = record.files.get(path), entries.get(path)
+            now = entry.blob.sha256 if isinstance(entry, File) else None
+            if own is None or now == own.sha256:
+                continue
+            if now != digest:
+                raise stale(f"{path} was rewritten for {read_as}, and has been edited since")
+            at = None if record.folder is None else f"{record.folder}/{path}".lstrip("/")
+            entries[path] = File(Blob(self._bytes(own, at)), own.mode == "x")
+        return FileTree(entries, tree.empty_folders)
 
     def _unpacked(self, record: TaskRecord) -> FileTree:
         entries: dict[str, Entry] = {

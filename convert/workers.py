@@ -18,8 +18,8 @@ from itertools import islice
 
 from .errors import RlconvertError, TooBig, WriteError
 from .files import Blob, File, FileTree, unreadable
-from .format import AppendRow, Note, PutTree, Reader, Refusal, Writer, Written
-from .model import Task, TaskRef
+from .format import AppendRow, ListItem, Note, PutTree, Reader, Refusal, Writer, Written
+from .model import RowLine, Task, TaskRef
 from .provenance import Sidecar
 from .sidecar import FileRecord, RowRecord, TargetRecord, TaskRecord, records_of
 from .sink import write_tree, writing
@@ -49,6 +49,7 @@ class Made:
     target: str
     way: str
     rows: tuple[AppendRow, ...]
+    items: tuple[ListItem, ...]
     notes: tuple[Note, ...]
     folders: tuple[tuple[str, str], ...]
 
@@ -98,15 +99,27 @@ def _stage(plan: Plan, index: int, ref: TaskRef, task: Task) -> Result:
             for part in written.parts
             if isinstance(part, PutTree)
         ]
-        targets[name] = TargetRecord(id=written.id, digest=written.native.digest)
+        targets[name] = TargetRecord(
+            id=written.id,
+            digest=written.native.digest,
+            rewritten={path: _digest(written.native.tree, path) for path in written.rewritten},
+        )
         made.append(_made(name, written, tuple(folders)))
-    record, missing = _record(plan, ref, task, targets, trees)
+    own = next((each for each in made if each.target == plan.source_format), None)
+    verbatim = tuple(RowLine(row.path, row.line) for row in own.rows) if own is not None else ()
+    record, missing = _record(plan, ref, task, targets, trees, verbatim)
     return Result(ref=ref, made=tuple(made), refused=tuple(refused), record=record, missing=missing)
 
 
 def _made(target: str, written: Written, folders: tuple[tuple[str, str], ...]) -> Made:
-    rows = tuple(part for part in written.parts if isinstance(part, AppendRow))
-    return Made(target=target, way=written.way, rows=rows, notes=written.notes, folders=folders)
+    return Made(
+        target=target,
+        way=written.way,
+        rows=tuple(part for part in written.parts if isinstance(part, AppendRow)),
+        items=tuple(part for part in written.parts if isinstance(part, ListItem)),
+        notes=written.notes,
+        folders=folders,
+    )
 
 
 def _stage_tree(
@@ -134,6 +147,7 @@ def _record(
     task: Task,
     targets: dict[str, TargetRecord],
     trees: dict[str, tuple[FileTree, str]],
+    verbatim: tuple[RowLine, ...],
 ) -> tuple[TaskRecord, dict[str, bytes]]:
     """The task's line in the manifest, and the bytes of its source that stand nowhere else."""
     native = task.native.get(plan.source_format)
@@ -141,14 +155,13 @@ def _record(
         return TaskRecord(task=ref.id, place=ref.path, targets=targets), {}
     files, links, empty = records_of(native.tree)
     missing: dict[str, bytes] = {}
-    folder = next((path for path, (tree, _) in trees.items() if tree == native.tree), None)
-    if folder is None:
-        blobs = (entry.blob for _, entry in native.tree if isinstance(entry, File))
-        missing |= {blob.sha256: blob.read() for blob in blobs}
+    folder, lacks = _folder_of(native.tree, targets, trees)
+    missing |= {blob.sha256: blob.read() for blob in lacks}
     rows = []
     for row in native.rows:
         blob = Blob(row.line)
-        missing[blob.sha256] = row.line
+        if row not in verbatim:
+            missing[blob.sha256] = row.line
         rows.append(RowRecord(path=row.path, file=FileRecord(sha256=blob.sha256)))
     record = TaskRecord(
         task=ref.id,
@@ -161,6 +174,29 @@ def _record(
         rows=tuple(rows),
     )
     return record, missing
+
+
+def _folder_of(
+    native: FileTree, targets: dict[str, TargetRecord], trees: dict[str, tuple[FileTree, str]]
+) -> tuple[str | None, list[Blob]]:
+    """Where a task's own bytes stand in the output, and those of them that do not stand there."""
+    blobs = {path: entry.blob for path, entry in native if isinstance(entry, File)}
+    rewritten = {path for record in targets.values() for path in record.rewritten}
+    for path, (tree, _) in trees.items():
+        if tree == native:
+            return path, []
+    kept = {path: entry for path, entry in native if path not in rewritten}
+    for folder, (tree, _) in trees.items():
+        if rewritten and kept == {path: each for path, each in tree if path not in rewritten}:
+            return folder, [blobs[path] for path in sorted(rewritten & blobs.keys())]
+    return None, list(blobs.values())
+
+
+def _digest(tree: FileTree, path: str) -> str:
+    file = tree.file(path)
+    if file is None:
+        raise TypeError(f"a target says that it rewrote {path}, which it did not write")
+    return file.blob.sha256
 
 
 # --- many at once ------------------------------------------------------------------------------

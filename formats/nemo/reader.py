@@ -127,7 +127,7 @@ class NemoReader:
             for path in environment.row_files:
                 start = 0
                 for number, line in enumerate(self._source.lines(path)):
-                    row = RowRef(path=path, start=start, size=len(line))
+                    row = RowRef(path=path, start=start, size=len(line), number=number + 1)
                     start += len(line)
                     try:
                         name = parse_row(line).task_name
