@@ -52,6 +52,10 @@ FORMAT = "harbor"
 
 CONFIG, INSTRUCTION, PRIOR = "task.toml", "instruction.md", "trajectory.json"
 
+_NOTHING = FileTree({".gitkeep": File(Blob(b""))})
+"""An `environment/` with nothing in it: Harbor wants the folder, and git and the Hub keep no
+empty ones."""
+
 _CANARY = re.compile(r"(<!--.*canary.*-->|#.*canary.*)", re.IGNORECASE)
 
 
@@ -140,7 +144,9 @@ def _place(environment: FileTree, image: str | None) -> tuple[Place, FileTree]:
     built = environment.follow("Dockerfile") is not None
     if image:
         return (Image(image, environment), FileTree()) if built else (Image(image), environment)
-    return (Build(environment), FileTree()) if built else (NoRuntime(), environment)
+    if built:
+        return Build(environment), FileTree()
+    return NoRuntime(), FileTree() if environment == _NOTHING else environment
 
 
 def _steps(tree: FileTree, config: TaskTable) -> tuple[Step, ...]:
@@ -242,8 +248,9 @@ def folder_from_task(task: Task) -> FileTree:
         _context(task.runtime).union(task.seed).moved("environment"),
         task.tests.moved("tests"),
         FileTree() if task.oracle is None else task.oracle.files.moved("solution"),
-        FileTree({}, ("environment",)),
     ]
+    if image_of(task.runtime.place) is None and not parts[2]:
+        parts.append(_NOTHING.moved("environment"))
     if single is not None:
         parts += [_instruction(single), single.prior]
     else:
