@@ -7,13 +7,25 @@ needs it, else their bytes go to the sidecar.
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from .card import Card, render
+from .data import Data
 from .errors import Malformed, RlconvertError, WriteError
 from .files import Blob, FileTree, Link, parents
-from .format import CardRows, CardSection, FieldFate, PutFile, Refusal, RepoNote, RowFile, Writer
+from .format import (
+    AddEntry,
+    CardRows,
+    CardSection,
+    FieldFate,
+    PutFile,
+    Refusal,
+    RepoNote,
+    RowFile,
+    Writer,
+)
 from .model import Repo
 from .provenance import SidecarWriter
 from .report import Report
@@ -25,7 +37,10 @@ CARD = "README.md"
 
 
 class Assembler:
-    """Takes what workers made, in order, and builds the output. It is the writers' `Outcome`."""
+    """Takes what workers made, in order, and builds the output. It is the writers' `Outcome`.
+
+    `drop_refused`: a task that one target refuses is left out of all.
+    """
 
     def __init__(
         self,
@@ -33,6 +48,8 @@ class Assembler:
         report: Report,
         ways: Mapping[str, Mapping[str, Mapping[str, FieldFate]]],
         sidecar: SidecarWriter,
+        *,
+        drop_refused: bool = False,
     ) -> None:
         self._sink = sink
         self._report = report
@@ -41,8 +58,11 @@ class Assembler:
         self._row_files: dict[str, RowFile] = {}
         self.shared = FileTree()
         self._files: dict[str, str] = {}
+        self._lists: dict[str, dict[str, Mapping[str, Data]]] = {}
         self._left_out = 0
         self._sidecar = sidecar
+        self._drop_refused = drop_refused
+        self.converted = 0
 
     # Outcome
 
@@ -51,9 +71,9 @@ class Assembler:
         """The row files of the output."""
         return self._row_files
 
-    def folder(self, task: str) -> str | None:
-        """Where a task's folder stands; None when it was not converted."""
-        return self._spool.folder(task)
+    def items(self, name: str) -> Iterator[str]:
+        """The texts of a list."""
+        return self._spool.items(name)
 
     def has_folder(self, path: str) -> bool:
         """Whether a converted task stands at `path`."""
@@ -89,9 +109,13 @@ class Assembler:
             self._left_out += 1
             return [fault]
         refused = list(result.refused)
+        if refused and self._drop_refused:
+            self._discard(result)
+            return self._refuse(ref.id, refused)
         done = 0
+        placed: set[str] = set()
         for made in result.made:
-            taken = self._place(ref.id, made)
+            taken = self._place(made, placed)
             if taken is not None:
                 refused.append((made.target, taken))
                 continue
@@ -103,20 +127,27 @@ class Assembler:
                 so_far = self._row_files.get(row.path, RowFile(0, row.label))
                 self._row_files[row.path] = RowFile(so_far.rows + 1, so_far.label)
                 self._sink.append(row.path, row.line)
+            for item in made.items:
+                self._spool.add(item.list, item.text)
+        self.converted += bool(done)
         if done and result.record is not None:
             self._sidecar.task(result.record, result.missing or {})
-        for target, refusal in refused:
-            self._report.refuse(target, ref.id, refusal)
-        self._left_out += bool(refused)
-        return [refusal.as_error(ref.id, target) for target, refusal in refused]
+        return self._refuse(ref.id, refused)
 
-    def _place(self, task: str, made: Made) -> Refusal | None:
+    def _refuse(self, task: str, refused: list[tuple[str, Refusal]]) -> list[RlconvertError]:
+        for target, refusal in refused:
+            self._report.refuse(target, task, refusal)
+        self._left_out += bool(refused)
+        return [refusal.as_error(task, target) for target, refusal in refused]
+
+    def _place(self, made: Made, placed: set[str]) -> Refusal | None:
+        """Put the folders of a task; those in `placed` stand there already, for another target."""
         for path, staged in made.folders:
-            if self._spool.folder(task) == path:
-                continue  # another target of this run has put the same folder there
+            if path in placed:
+                continue
             above = next((up for up in parents(path) if self._spool.has("folder", up)), None)
             if above is not None or self._spool.claim("folder", path) is not None:
-                shutil.rmtree(staged)
+                shutil.rmtree(staged, ignore_errors=True)  # gone when two targets share it
                 return Refusal(
                     reason="folder-taken",
                     problem="another task stands where its folder would go",
@@ -127,7 +158,7 @@ class Assembler:
                 self._sink.adopt(staged, path)
             else:
                 self._sink.merge(staged)
-            self._spool.set_folder(task, path)
+            placed.add(path)
         return None
 
     def _discard(self, result: Result) -> None:
@@ -149,12 +180,17 @@ class Assembler:
                 match part:
                     case PutFile():
                         self._put(part)
+                    case AddEntry():
+                        self._add(part)
                     case CardSection():
                         sections.append(part)
                     case CardRows():
                         rows.append(part)
                     case RepoNote(note):
                         self._report.note(target, "", note)
+        for path, entries in self._lists.items():
+            text = json.dumps(list(entries.values()), indent=2, ensure_ascii=False)
+            self._put(PutFile(path, Blob(text.encode() + b"\n")))
         if sections:
             card = Card(
                 name=repo.name,
@@ -179,6 +215,14 @@ class Assembler:
             )
         self._files[part.path] = part.blob.sha256
         self._sink.put(part.path, part.blob)
+
+    def _add(self, part: AddEntry) -> None:
+        if self._lists.setdefault(part.path, {}).setdefault(part.key, part.entry) != part.entry:
+            raise WriteError(
+                f"two targets add different entries called {part.key!r}",
+                reason="writers-disagree",
+                file=part.path,
+            )
 
     def _put_shared(self, shared: FileTree, writers: Mapping[str, Writer]) -> None:
         for path, entry in shared:

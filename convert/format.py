@@ -12,6 +12,7 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Protocol, TypeAlias
 
+from .data import Data
 from .errors import (
     AmbiguousFormat,
     NothingRepresentable,
@@ -20,6 +21,7 @@ from .errors import (
     UsageError,
 )
 from .files import Blob, FileTree
+from .judge import Judge
 from .model import Native, Repo, Task, TaskRef
 from .source import Source
 
@@ -107,11 +109,35 @@ class AppendRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListItem:
+    """An item of a list that writers make something of when they close the output.
+
+    `list` is led by the target's name, so that no two writers share a list.
+    """
+
+    list: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class RowFile:
     """A row file that was written: how many rows, and their label."""
 
     rows: int
     label: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddEntry:
+    """An entry of the JSON list at `path`, which other targets may add to.
+
+    The same entry may be added twice; under one `key` there can be no other. Refused when the
+    path is also put as a file.
+    """
+
+    path: str
+    key: str
+    entry: Mapping[str, Data]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +157,7 @@ class CardRows:
     path: str
 
 
-TaskPart: TypeAlias = PutTree | AppendRow
+TaskPart: TypeAlias = PutTree | AppendRow | ListItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +167,7 @@ class RepoNote:
     note: Note
 
 
-RepoPart: TypeAlias = PutFile | CardSection | CardRows | RepoNote
+RepoPart: TypeAlias = PutFile | AddEntry | CardSection | CardRows | RepoNote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +175,8 @@ class Written:
     """A task as the target has it.
 
     `way` names the column of fates that it went by. `id` is what the target's own reader will
-    call it, and `native` what that reader will say are its own bytes.
+    call it, and `native` what that reader will say are its own bytes. `rewritten` are the files
+    that are not the source's own bytes in a folder that otherwise is the source's.
     """
 
     way: str
@@ -157,6 +184,7 @@ class Written:
     native: Native
     parts: tuple[TaskPart, ...]
     notes: tuple[Note, ...] = ()
+    rewritten: tuple[str, ...] = ()
 
 
 class Outcome(Protocol):
@@ -176,8 +204,13 @@ class Outcome(Protocol):
         """Whether the folder of a converted task stands at `path` of the output."""
         ...
 
-    def folder(self, task: str) -> str | None:
-        """Where the folder of the task with this id stands; None when it was not converted."""
+    def items(self, name: str) -> Iterator[str]:
+        """The texts of a list, in the order of the tasks that added them."""
+        ...
+
+    @property
+    def converted(self) -> int:
+        """How many tasks stand in the output, whatever the targets that they are for."""
         ...
 
     @property
@@ -191,10 +224,14 @@ class Outcome(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """A choice a format offers; the command line has it as ``--<name>``."""
+    """A choice a format offers; the command line has it as ``--<name>``.
+
+    `file`: its value is the path of a file, of which the sidecar keeps the name alone.
+    """
 
     name: str
     help: str
+    file: bool = False
 
 
 Options: TypeAlias = Mapping[str, str]
@@ -202,10 +239,15 @@ Options: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """What is asked of a writer. `alone`: no other target shares the output."""
+    """What is asked of a writer. `alone`: no other target shares the output.
+
+    `home`: alone, and the output is in the source's own format, or in the one that the source was
+    itself converted from; the files of no task then are this format's own.
+    """
 
     options: Options
     alone: bool = True
+    home: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +308,7 @@ class Format:
     refusals: Mapping[str, str]
     reader_options: tuple[Option, ...] = ()
     writer_options: tuple[Option, ...] = ()
+    judge: Judge | None = None
 
 
 def format_names() -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -41,6 +42,7 @@ class Settings:
     force: bool = False
     fail_fast: bool = False
     provenance: bool = True
+    drop_refused: bool = False
     progress: Progress | None = None
     on_verdict: OnVerdict | None = None
 
@@ -124,13 +126,16 @@ class _Run:
         self._report = Report(source.origin.label, tuple(formats), write)
         self._sidecar = SidecarWriter(sink if settings.provenance else None)
         ways = {name: each.ways for name, each in formats.items()}
-        self._assembler = Assembler(sink, self._report, ways, self._sidecar)
+        self._assembler = Assembler(
+            sink, self._report, ways, self._sidecar, drop_refused=settings.drop_refused
+        )
 
     def convert(self) -> Conversion:
         sidecar = Sidecar.of(self._source)
         going_home = sidecar is not None and sidecar.format in self._formats
         alone = len(self._formats) == 1
-        aim = Aim(options=self._settings.options, alone=alone)
+        home = alone and (going_home or self._format.name in self._formats)
+        aim = Aim(options=self._settings.options, alone=alone, home=home)
         writers = {name: each.writer(self._repo, aim) for name, each in self._formats.items()}
         plan = Plan(
             source_format=self._format.name,
@@ -203,6 +208,15 @@ class _Run:
             f"rlconvert {version('rlconvert')}. Source: {what}."
         )
 
+    def _options(self) -> Iterator[tuple[str, str]]:
+        """The options, without the folders of this machine that files stand in."""
+        offered = [*self._format.reader_options]
+        for each in self._formats.values():
+            offered += each.writer_options
+        files = {option.name for option in offered if option.file}
+        for name, value in self._settings.options.items():
+            yield name, posixpath.basename(value) if name in files else value
+
     def _provenance(self) -> ProvenanceRecord:
         origin = self._repo.origin
         return ProvenanceRecord(
@@ -217,7 +231,7 @@ class _Run:
             targets=tuple(self._formats),
             complete=self._assembler.complete,
             tasks=self._report.read,
-            options=dict(sorted(self._settings.options.items())),
+            options=dict(sorted(self._options())),
         )
 
 

@@ -58,10 +58,14 @@ class RowRecord(Record):
 
 
 class TargetRecord(Record):
-    """A task in one layout of the output: its id there, and the digest of its native bytes."""
+    """A task in one layout of the output: its id there, and the digest of its native bytes.
+
+    `rewritten` are the files that are not the source's own there, with what was written.
+    """
 
     id: str
     digest: str
+    rewritten: dict[str, str] = {}
 
 
 class TaskRecord(Record):

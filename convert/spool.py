@@ -1,14 +1,15 @@
-"""What a run must look back on, on disk instead of in memory: ids, paths, folders."""
+"""What a run must look back on, on disk instead of in memory: ids, paths, lists."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 
 from .files import folded
 
 
 class Spool:
-    """A table of claims: who took an id or a path first, and where a task's folder went.
+    """A table of claims, who took an id or a path first; and lists of texts.
 
     Claims are folded: what is one name on some file system is one claim.
     """
@@ -19,7 +20,7 @@ class Spool:
         self._database.execute("PRAGMA synchronous = OFF")
         self._database.execute("CREATE TABLE claim (key TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID")
         self._database.execute(
-            "CREATE TABLE folder (task TEXT PRIMARY KEY, path TEXT) WITHOUT ROWID"
+            "CREATE TABLE item (number INTEGER PRIMARY KEY, list TEXT, text TEXT)"
         )
         self._database.execute("BEGIN")
 
@@ -40,14 +41,16 @@ class Spool:
             is not None
         )
 
-    def set_folder(self, task: str, path: str) -> None:
-        """Note where the folder of a task stands."""
-        self._database.execute("INSERT OR REPLACE INTO folder VALUES (?, ?)", (task, path))
+    def add(self, name: str, text: str) -> None:
+        """Add a text to a list."""
+        self._database.execute("INSERT INTO item (list, text) VALUES (?, ?)", (name, text))
 
-    def folder(self, task: str) -> str | None:
-        """Where the folder of a task stands, or None."""
-        found = self._database.execute("SELECT path FROM folder WHERE task = ?", (task,)).fetchone()
-        return str(found[0]) if found else None
+    def items(self, name: str) -> Iterator[str]:
+        """The texts of a list, in the order in which they came."""
+        for (text,) in self._database.execute(
+            "SELECT text FROM item WHERE list = ? ORDER BY number", (name,)
+        ):
+            yield str(text)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -69,6 +69,7 @@ def _convert(
                 force=flags.force,
                 fail_fast=flags.fail_fast,
                 provenance=not flags.no_provenance,
+                drop_refused=flags.drop_refused,
                 progress=advance,
                 on_verdict=report.case,
             )

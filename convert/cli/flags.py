@@ -81,6 +81,12 @@ class ConvertFlags(TaskFlags):
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first task that cannot go over.")
     ] = False
+    drop_refused: Annotated[
+        bool,
+        typer.Option(
+            "--drop-refused", help="Leave a task that one target refuses out of all of them."
+        ),
+    ] = False
     no_provenance: Annotated[
         bool,
         typer.Option("--no-provenance", help="Write no .rlconvert/; the way back is then lost."),

@@ -39,7 +39,5 @@ FORMAT = Format(
     reader=_reader,
     writer=_writer,
     ways=MappingProxyType({"identity": IDENTITY, "rebuilt": REBUILT}),
-    refusals=MappingProxyType(
-        dict(REFUSALS) | {"id-not-a-name": "the id cannot be the name of a folder"}
-    ),
+    refusals=REFUSALS,
 )

@@ -1,58 +1,79 @@
-"""Writes Harbor task sets: a folder per task, and the registry where there was one."""
+"""Writes Harbor task sets: a folder per task, and the registry where there was one.
+
+Beside other targets there always is a registry, since theirs may name other tasks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rlconvert.files import Blob, name_fault
-from rlconvert.format import Aim, Fate, Note, Outcome, PutFile, PutTree, Refusal, RepoNote, Written
+from rlconvert.files import Blob
+from rlconvert.format import (
+    AddEntry,
+    Aim,
+    Fate,
+    Note,
+    Outcome,
+    PutFile,
+    PutTree,
+    Refusal,
+    RepoNote,
+    Written,
+)
 from rlconvert.formats.taskfolder.folder import FORMAT
 from rlconvert.formats.taskfolder.layouts import MANIFEST, REGISTRY
-from rlconvert.formats.taskfolder.registries import filtered_registry, registry_from_repo
-from rlconvert.formats.taskfolder.saying import folder_of, foreign_extras, own_extras
+from rlconvert.formats.taskfolder.registries import (
+    dataset_entries,
+    filtered_registry,
+    listed,
+)
+from rlconvert.formats.taskfolder.saying import (
+    folder_name,
+    folder_of,
+    foreign_extras,
+    own_extras,
+)
 from rlconvert.model import Native, Repo, Task
 
 
 class HarborWriter:
     """Alone in its output, a task of Harbor's own goes back to where it stood.
 
-    Any other goes to `tasks/<id>`.
+    Any other goes to `tasks/<id>`; beside other targets to the folder that they all use.
     """
 
     def __init__(self, repo: Repo, aim: Aim) -> None:
         self._repo = repo
         self._alone = aim.alone
+        self._home = aim.home
 
     def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
         tree = folder_of(task)
         if isinstance(tree, Refusal):
             return tree
-        if fault := name_fault(task.id):
-            return Refusal(
-                reason="id-not-a-name",
-                problem=f"its id cannot be the name of a folder: it {fault}",
-                field="identity",
-            )
+        name = folder_name(task, shared=not self._alone)
+        if isinstance(name, Refusal):
+            return name
         native = task.native.get(FORMAT)
-        path = native.path if native is not None and self._alone else f"tasks/{task.id}"
+        path = native.path if native is not None and self._alone else f"tasks/{name}"
         return Written(
             way="rebuilt" if native is None else "identity",
-            id=task.id,
+            id=name,
             native=Native(path, tree),
-            parts=(PutTree(path, tree),),
+            parts=(PutTree(path, tree), *listed(FORMAT, task.id, path, tasksets)),
             notes=(*own_extras(task, Fate.EXACT), *foreign_extras(task, FORMAT)),
         )
 
-    def close(self, outcome: Outcome) -> Iterator[PutFile | RepoNote]:
+    def close(self, outcome: Outcome) -> Iterator[PutFile | AddEntry | RepoNote]:
         """`registry.json` names what is there: verbatim where nothing was left out."""
-        registry = outcome.shared.file(REGISTRY) if self._alone else None
+        registry = outcome.shared.file(REGISTRY) if self._home else None
         if registry is not None:
             if not outcome.complete:
                 yield PutFile(REGISTRY, Blob(filtered_registry(registry.blob.read(), outcome)))
                 yield _note("tasks that were left out are taken out of registry.json")
-        elif self._repo.explicit:
-            yield PutFile(REGISTRY, Blob(registry_from_repo(self._repo, outcome)))
-        if self._alone and not outcome.complete and MANIFEST in outcome.shared:
+        elif self._repo.explicit or not self._alone:
+            yield from dataset_entries(FORMAT, self._repo, outcome)
+        if self._home and not outcome.complete and MANIFEST in outcome.shared:
             yield _note("dataset.toml still names the tasks that were left out")
 
     def owns(self, path: str) -> bool:

@@ -15,6 +15,8 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
         "environment-server": "the task lives on an environment server, not in a container",
         "functions": "the model calls functions that no container offers",
         "values-not-toml": "a value cannot be written to task.toml",
+        "id-not-a-name": "the id cannot be the name of a folder",
+        "folder-taken": "another task stands where its folder would go",
     }
 )
 

@@ -23,9 +23,11 @@ from .dataset_schema import decode_dataset_toml
 from .documents import MAX_JSON_BYTES, MAX_TOML_BYTES
 from .folder import CONFIG, FORMAT, config_error
 from .problems import DocumentRefused
-from .registry_schema import RegistryDataset, RegistryTask, decode_registry_json
+from .registry_schema import RegistryDataset, RegistryJson, RegistryTask, decode_registry_json
 
 REGISTRY, MANIFEST, CARD = "registry.json", "dataset.toml", "README.md"
+MARK = "rlconvert"
+"""The key of a registry entry that is for one framework alone; Harbor ignores it."""
 _MAX_CARD = 4 << 20
 _DEPTH = 8
 """How many folders down a task may stand."""
@@ -87,14 +89,14 @@ def has_tasks(source: Source) -> str | None:
     return None if first is None else f"{first}/{CONFIG}"
 
 
-def find_layout(source: Source) -> Layout:
-    """Every task folder of the source and the tasksets they form."""
+def find_layout(source: Source, framework: str = FORMAT) -> Layout:
+    """Every task folder of the source and the tasksets they form, as `framework` is to see it."""
     if source.kind(CONFIG) is not None:
         key = source.name
         ref = TaskRef(id=source.name, path="", tasksets=(key,))
         return Layout(kind="one task", tasksets=(Taskset(key=key, name=key),), refs=(ref,))
     if source.kind(REGISTRY) is Kind.FILE:
-        return _registry_layout(source)
+        return _registry_layout(source, framework)
     taskset = _manifest_taskset(source) or Taskset(key=source.name, name=source.name)
     found = _Found()
     for path in _task_folders(source, "", _DEPTH):
@@ -160,7 +162,17 @@ def _ids(paths: list[str]) -> dict[str, str]:
 # --- registry ----------------------------------------------------------------------------------
 
 
-def _registry_layout(source: Source) -> Layout:
+def _datasets_for(framework: str, registry: RegistryJson) -> Iterator[tuple[int, RegistryDataset]]:
+    """The entries for `framework` alone where there are any, else those for no one in particular;
+    each with its place in the file."""
+    marks = [registry.unknown.get(f"/{i}/{MARK}") for i in range(len(registry.datasets))]
+    wanted = framework if framework in marks else None
+    for index, (mark, dataset) in enumerate(zip(marks, registry.datasets, strict=True)):
+        if mark == wanted:
+            yield index, dataset
+
+
+def _registry_layout(source: Source, framework: str) -> Layout:
     try:
         registry = decode_registry_json(source.read(REGISTRY, MAX_JSON_BYTES))
     except DocumentRefused as refused:
@@ -168,7 +180,7 @@ def _registry_layout(source: Source) -> Layout:
     found = _Found()
     orders: dict[str, list[str]] = {}
     sets: dict[str, RegistryDataset] = {}
-    for index, dataset in enumerate(registry.datasets):
+    for index, dataset in _datasets_for(framework, registry):
         key = f"{dataset.name}@{dataset.version}"
         if key in sets:
             raise Malformed(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from rlconvert.format import Outcome
+from collections.abc import Iterator
+
+from rlconvert.format import AddEntry, ListItem, Outcome
 from rlconvert.model import Repo
 
+from .documents import Value
+from .layouts import MARK, REGISTRY
 from .registry_schema import (
     RegistryDataset,
     RegistryJson,
-    RegistryTask,
     decode_registry_json,
     encode_registry_json,
 )
@@ -41,23 +44,32 @@ def filtered_registry(data: bytes, outcome: Outcome) -> bytes:
     return encode_registry_json(RegistryJson(tuple(kept), unknown))
 
 
-def registry_from_repo(repo: Repo, outcome: Outcome) -> bytes:
-    """A registry of the repo's tasksets: what was converted, in each set's own order.
+def listed(framework: str, task: str, path: str, tasksets: tuple[str, ...]) -> tuple[ListItem, ...]:
+    """What `dataset_entries` will know of a task of `framework` that stands at `path`."""
+    return tuple(ListItem(f"{framework} {key}", f"{task}\n{path}") for key in tasksets)
 
-    No `git_url`: Harbor 0.26.0 then takes the repository the registry stands in.
+
+def dataset_entries(
+    framework: str, repo: Repo, outcome: Outcome, *, suffix: str = "", marked: bool = False
+) -> Iterator[AddEntry]:
+    """The entries of a `registry.json` for the tasks that `listed` has told of.
+
+    In each set's own order; a set that lists nothing has an entry in the framework's own registry
+    only. No `git_url`: Harbor (0.24.0 to 0.26.0) then takes the repository the registry stands in.
+    `marked` entries are for this framework alone: its readers prefer them, others leave them be.
     """
-    datasets = []
     for taskset in repo.tasksets:
-        folders = ((task, outcome.folder(task)) for task in taskset.order or ())
-        tasks = tuple(
-            RegistryTask(name=task, path=folder) for task, folder in folders if folder is not None
-        )
-        datasets.append(
-            RegistryDataset(
-                name=taskset.name,
-                version=taskset.version or "1.0",
-                description=taskset.description or "",
-                tasks=tasks,
-            )
-        )
-    return encode_registry_json(RegistryJson(tuple(datasets)))
+        items = (item.partition("\n") for item in outcome.items(f"{framework} {taskset.key}"))
+        paths = {task: path for task, _, path in items}
+        order = [task for task in taskset.order or () if task in paths] or list(paths)
+        if not paths and marked:
+            continue
+        entry: dict[str, Value] = {
+            "name": f"{taskset.name}{suffix}",
+            "version": taskset.version or "1.0",
+            "description": taskset.description or "",
+            "tasks": [{"name": task, "path": paths[task]} for task in order],
+        }
+        if marked:
+            entry[MARK] = framework
+        yield AddEntry(REGISTRY, f"{entry['name']}@{entry['version']}", entry)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from rlconvert.errors import UnsafePath
-from rlconvert.files import FileTree, check_clashes
+from rlconvert.files import FileTree, check_clashes, name_fault
 from rlconvert.format import Fate, Note, Refusal
 from rlconvert.links import check_links
 from rlconvert.model import Task
@@ -39,6 +39,26 @@ def folder_of(task: Task) -> FileTree | Refusal:
     except UnsafePath as error:
         return _refuse("values-not-toml", "files", f": {error}")
     return tree
+
+
+def folder_name(task: Task, *, shared: bool) -> str | Refusal:
+    """The name of the task's folder under `tasks/`: its id.
+
+    Where the folder is `shared` with other targets it is the last part of the published name, if
+    there is one: NeMo Gym (0.7.0) finds a finished trial by that alone.
+    """
+    declared = None if task.identity is None or not shared else task.identity.name
+    last = "" if declared is None else declared.rsplit("/", 1)[-1]
+    if last and not name_fault(last):
+        return last
+    if fault := name_fault(task.id):
+        return Refusal(
+            reason="id-not-a-name",
+            problem=f"{REFUSALS['id-not-a-name']}: it {fault}",
+            field="identity",
+            remedy="Rename the task in the source",
+        )
+    return task.id
 
 
 def _refusal(task: Task) -> Refusal | None:
