@@ -26,6 +26,7 @@ from rlconvert.formats.taskfolder.registries import (
     dataset_entries,
     filtered_registry,
     listed,
+    names_what_stands,
 )
 from rlconvert.formats.taskfolder.saying import (
     folder_name,
@@ -68,8 +69,9 @@ class HarborWriter:
         """`registry.json` names what is there: verbatim where nothing was left out."""
         registry = outcome.shared.file(REGISTRY) if self._home else None
         if registry is not None:
-            if not outcome.complete:
-                yield PutFile(REGISTRY, Blob(filtered_registry(registry.blob.read(), outcome)))
+            data = registry.blob.read()
+            if not (outcome.complete and names_what_stands(data, outcome)):
+                yield PutFile(REGISTRY, Blob(filtered_registry(data, outcome)))
                 yield _note("tasks that were left out are taken out of registry.json")
         elif self._repo.explicit or not self._alone:
             yield from dataset_entries(FORMAT, self._repo, outcome)
@@ -77,7 +79,9 @@ class HarborWriter:
             yield _note("dataset.toml still names the tasks that were left out")
 
     def owns(self, path: str) -> bool:
-        return not self._alone and (path == REGISTRY or path.startswith("tasks/"))
+        # Another format's files of this name would become the registry of these tasks.
+        foreign = path == REGISTRY and not self._home
+        return foreign or (not self._alone and path.startswith("tasks/"))
 
 
 def _note(reason: str) -> RepoNote:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rlconvert.errors import UsageError
-from rlconvert.files import Blob
+from rlconvert.files import Blob, name_fault
 from rlconvert.format import (
     Aim,
     AppendRow,
@@ -28,6 +28,7 @@ from rlconvert.format import (
     Written,
 )
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
+from rlconvert.formats.taskfolder.layouts import REGISTRY
 from rlconvert.formats.taskfolder.saying import folder_of, foreign_extras, own_extras
 from rlconvert.model import Native, Repo, RowLine, Step, Task, Taskset
 from rlconvert.reward import Script, StepRewards
@@ -70,6 +71,7 @@ class NemoWriter:
     def __init__(self, repo: Repo, aim: Aim) -> None:
         self._repo = repo
         self._alone = aim.alone
+        self._home = aim.home
         self._choices = _choices(aim)
         self._slugs = _slugs(repo.tasksets)
 
@@ -113,6 +115,8 @@ class NemoWriter:
         declared = None if task.identity is None else task.identity.name
         name = task.id if declared is None else declared.rsplit("/", 1)[-1]
         fault = row_fault(name, declared, from_repo=self._choices.repo_id is not None)
+        if unsafe := name_fault(name):
+            fault = f"the name {unsafe}"
         if fault is None:
             return name
         return Refusal(
@@ -256,9 +260,10 @@ class NemoWriter:
 
     def owns(self, path: str) -> bool:
         top = path.partition("/")[0]
-        if self._repo.format == FORMAT and self._alone:
+        if self._home:
             return False
-        return top in ("tasks", "data", "environments") or path == "README.md"
+        # A registry would name places that the tasks have left.
+        return top in ("tasks", "data", "environments") or path in ("README.md", REGISTRY)
 
 
 def _keys(task: Task, step: Step) -> tuple[str, ...] | None:

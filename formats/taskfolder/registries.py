@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
 from rlconvert.format import AddEntry, ListItem, Outcome
@@ -12,6 +13,7 @@ from .layouts import MARK, REGISTRY
 from .registry_schema import (
     RegistryDataset,
     RegistryJson,
+    RegistryTask,
     decode_registry_json,
     encode_registry_json,
 )
@@ -23,11 +25,7 @@ def filtered_registry(data: bytes, outcome: Outcome) -> bytes:
     kept: list[RegistryDataset] = []
     unknown = {}
     for number, dataset in enumerate(registry.datasets):
-        stays = [
-            index
-            for index, task in enumerate(dataset.tasks)
-            if task.git_url is None and outcome.has_folder(task.path.removeprefix("./").rstrip("/"))
-        ]
+        stays = [index for index, task in enumerate(dataset.tasks) if _stands(task, outcome)]
         moved = {
             f"/{number}/tasks/{old}/": f"/{number}/tasks/{new}/" for new, old in enumerate(stays)
         }
@@ -42,6 +40,17 @@ def filtered_registry(data: bytes, outcome: Outcome) -> bytes:
         tasks = tuple(dataset.tasks[index] for index in stays)
         kept.append(dataset.model_copy(update={"tasks": tasks}))
     return encode_registry_json(RegistryJson(tuple(kept), unknown))
+
+
+def names_what_stands(data: bytes, outcome: Outcome) -> bool:
+    """Whether every task that a registry names stands in the output."""
+    registry = decode_registry_json(data)
+    return all(_stands(task, outcome) for dataset in registry.datasets for task in dataset.tasks)
+
+
+def _stands(task: RegistryTask, outcome: Outcome) -> bool:
+    place = posixpath.normpath(task.path.replace("\\", "/"))
+    return task.git_url is None and outcome.has_folder("" if place == "." else place)
 
 
 def listed(framework: str, task: str, path: str, tasksets: tuple[str, ...]) -> tuple[ListItem, ...]:
