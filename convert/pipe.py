@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
@@ -144,7 +144,10 @@ class _Run:
             writers=tuple(writers.items()),
             work=self._sink.work,
         )
-        self._each(convert_tasks(plan, self._selected(), self._settings.jobs))
+        refs: Iterable[TaskRef] = self._reader.refs()
+        if sidecar is not None and home and going_home:
+            refs = sidecar.in_order(refs, self._format.name)
+        self._each(convert_tasks(plan, self._selected(refs), self._settings.jobs))
         error = self._nothing_done()
         if error is None:
             shared = self._repo.shared
@@ -165,9 +168,9 @@ class _Run:
             error=error,
         )
 
-    def _selected(self) -> Iterator[TaskRef]:
+    def _selected(self, refs: Iterable[TaskRef]) -> Iterator[TaskRef]:
         selection, taken = self._settings.selection, 0
-        for ref in self._reader.refs():
+        for ref in refs:
             full = selection.limit is not None and taken >= selection.limit
             if full or not selection.wants(ref.id):
                 self._assembler.skip()

@@ -8,15 +8,16 @@ nothing that the source did not expose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from .errors import StaleProvenance
+from .errors import RlconvertError, StaleProvenance
 from .files import Blob, Entry, File, FileTree, Link, check_path, make_tree
 from .format import Fate, get_format
 from .links import check_links
 from .memory import MemorySource
-from .model import Native, RowLine, Task
+from .model import Native, RowLine, Task, TaskRef
 from .sidecar import (
     MANIFEST,
     PROVENANCE,
@@ -132,6 +133,11 @@ class Sidecar:
         """What the repo was converted from."""
         return self.record.source.format
 
+    def in_order(self, refs: Iterable[TaskRef], read_as: str) -> list[TaskRef]:
+        """`refs` in the order that their tasks had in the source; new ones come last."""
+        end = (sys.maxsize, 0)
+        return sorted(refs, key=lambda ref: self.index.get((read_as, ref.id), end))
+
     def restore(self, task: Task, read_as: str) -> Task:
         """`task`, read as `read_as`, with what the sidecar knows of its source.
 
@@ -243,6 +249,16 @@ class Sidecar:
         tree = make_tree(entries, empty)
         check_links(tree)
         return tree
+
+
+def targets_of(source: Source) -> tuple[str, ...]:
+    """What a repo was converted to, as its sidecar says; nothing where that cannot be read."""
+    if source.kind(PROVENANCE) is not Kind.FILE:
+        return ()
+    try:
+        return parse_provenance(source.read(PROVENANCE, _MAX_META)).targets
+    except RlconvertError:
+        return ()
 
 
 def stale(problem: str) -> StaleProvenance:

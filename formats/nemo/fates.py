@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from rlconvert.format import Fate, FieldFate
-from rlconvert.formats.taskfolder.fates import IDENTITY
+from rlconvert.formats.taskfolder.fates import IDENTITY, REBUILT
 from rlconvert.model import field_paths
 
 REFUSALS: Mapping[str, str] = MappingProxyType(
@@ -39,6 +39,6 @@ WAYS: Mapping[str, Mapping[str, FieldFate]] = MappingProxyType(
     {
         "identity": IDENTITY,
         "delegated": MappingProxyType(_DELEGATED),
-        "rebuilt": MappingProxyType(_DELEGATED),
+        "rebuilt": MappingProxyType(_DELEGATED | {"steps.prompt": REBUILT["steps.prompt"]}),
     }
 )

@@ -29,7 +29,12 @@ from rlconvert.format import (
 )
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
 from rlconvert.formats.taskfolder.layouts import REGISTRY
-from rlconvert.formats.taskfolder.saying import folder_of, foreign_extras, own_extras
+from rlconvert.formats.taskfolder.saying import (
+    folder_of,
+    foreign_extras,
+    own_extras,
+    rebuilt_rewards,
+)
 from rlconvert.model import Native, Repo, RowLine, Step, Task, Taskset
 from rlconvert.reward import Script, StepRewards
 
@@ -107,6 +112,7 @@ class NemoWriter:
                 *self._notes(task, name, key),
                 *own_extras(task, Fate.DELEGATED),
                 *foreign_extras(task, FOLDER),
+                *rebuilt_rewards(task, tree),
             ),
         )
 

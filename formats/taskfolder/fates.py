@@ -12,6 +12,8 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
     {
         "prompt-not-text": "the prompt is not one user message of plain text",
         "no-reward-script": "the reward is not a script that runs in a container",
+        "other-script": "the reward's script is not the one that Harbor runs",
+        "not-a-task-folder": "Harbor would not load the folder that says it",
         "environment-server": "the task lives on an environment server, not in a container",
         "functions": "the model calls functions that no container offers",
         "values-not-toml": "a value cannot be written to task.toml",
@@ -29,7 +31,8 @@ REBUILT: Mapping[str, FieldFate] = MappingProxyType(
     dict(IDENTITY)
     | {
         "steps.prompt": FieldFate(
-            fate=Fate.TRANSLATED, reason="written as instruction.md, with line feeds as line ends"
+            fate=Fate.TRANSLATED,
+            reason="written as instruction.md: line feeds as line ends, no blank lines first",
         )
     }
 )

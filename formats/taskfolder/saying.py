@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from rlconvert.errors import UnsafePath
+from rlconvert.errors import RlconvertError, UnsafePath
 from rlconvert.files import FileTree, check_clashes, name_fault
 from rlconvert.format import Fate, Note, Refusal
 from rlconvert.links import check_links
-from rlconvert.model import Task
+from rlconvert.model import Task, differing_fields
 from rlconvert.prompt import Messages
 from rlconvert.reward import Script
 from rlconvert.runtime import EnvServer, Function
 
 from .fates import REFUSALS
-from .folder import FORMAT, folder_from_task
+from .folder import FORMAT, folder_from_task, task_from_folder
 from .problems import CannotEncode
 
 
@@ -38,7 +38,38 @@ def folder_of(task: Task) -> FileTree | Refusal:
         return _refuse("values-not-toml", "extras", f": {first}")
     except UnsafePath as error:
         return _refuse("values-not-toml", "files", f": {error}")
-    return tree
+    return _changed(task, tree) or tree
+
+
+def _changed(task: Task, tree: FileTree) -> Refusal | None:
+    """A refusal when the folder that was written does not run what the task runs."""
+    try:
+        read = task_from_folder(task.id, "", tree)
+    except RlconvertError as error:
+        return _refuse("not-a-task-folder", "files", f": {error}")
+    for step, other in zip(task.steps, read.steps, strict=True):
+        rule, known = step.reward or task.reward, other.reward or read.reward
+        if not (isinstance(rule, Script) and isinstance(known, Script)):
+            return _refuse("no-reward-script", "reward")
+        if rule.command != known.command:
+            return _refuse("other-script", "reward", f" ({rule.command}, not {known.command})")
+    return None
+
+
+def rebuilt_rewards(task: Task, tree: FileTree) -> tuple[Note, ...]:
+    """Notes when reading the folder that was written tells other names of rewards."""
+    if FORMAT in task.native:
+        return ()
+    changed = differing_fields(task, task_from_folder(task.id, "", tree))
+    return tuple(
+        Note(
+            field=path,
+            fate=Fate.TRANSLATED,
+            reason="a folder names no rewards: they are what reading its tests tells",
+        )
+        for path in ("reward", "steps.reward")
+        if path in changed
+    )
 
 
 def folder_name(task: Task, *, shared: bool) -> str | Refusal:
