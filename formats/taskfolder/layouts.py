@@ -49,7 +49,7 @@ class Layout:
 
 
 @dataclass(slots=True)
-class _Found:
+class Found:
     """Task folders in the order in which they were named, each with its tasksets."""
 
     places: dict[str, list[str]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def has_tasks(source: Source) -> str | None:
         return f"{CONFIG} at its root"
     if source.kind(REGISTRY) is Kind.FILE:
         return f"{REGISTRY} at its root"
-    first = next(iter(_task_folders(source, "", _DEPTH)), None)
+    first = next(iter(task_folders(source, "", _DEPTH)), None)
     return None if first is None else f"{first}/{CONFIG}"
 
 
@@ -98,18 +98,19 @@ def find_layout(source: Source, framework: str = FORMAT) -> Layout:
     if source.kind(REGISTRY) is Kind.FILE:
         return _registry_layout(source, framework)
     taskset = _manifest_taskset(source) or Taskset(key=source.name, name=source.name)
-    found = _Found()
-    for path in _task_folders(source, "", _DEPTH):
+    found = Found()
+    for path in task_folders(source, "", _DEPTH):
         try:
             found.add(check_path(path), taskset.key)
         except UnsafePath as error:
             found.refuse(path, path, (taskset.key,), error)
     above = {posixpath.dirname(path) for path in found.places}
     where = f"folders in {next(iter(above)) or 'its root'}" if len(above) == 1 else "deeper folders"
-    return _layout(where, (taskset,), found)
+    return layout_of(where, (taskset,), found)
 
 
-def _layout(kind: str, tasksets: tuple[Taskset, ...], found: _Found, **more: bool) -> Layout:
+def layout_of(kind: str, tasksets: tuple[Taskset, ...], found: Found, **more: bool) -> Layout:
+    """The layout of the folders in `found`, each under a stable id."""
     ids = _ids(list(found.places))
     refs = tuple(
         TaskRef(id=ids[path], path=path, tasksets=tuple(keys))
@@ -118,8 +119,8 @@ def _layout(kind: str, tasksets: tuple[Taskset, ...], found: _Found, **more: boo
     return Layout(kind=kind, tasksets=tasksets, refs=refs, faults=tuple(found.faults), **more)
 
 
-def _task_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
-    """Folders with a `task.toml`, parents first, in order of their names."""
+def task_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
+    """Folders below `folder` with a `task.toml`, parents first, in order of their names."""
     try:
         items = source.items(folder)
     except ReadError:
@@ -133,7 +134,7 @@ def _task_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
         if source.kind(f"{path}/{CONFIG}") is not None:
             yield path
         elif depth > 1:
-            yield from _task_folders(source, path, depth - 1)
+            yield from task_folders(source, path, depth - 1)
 
 
 def _ids(paths: list[str]) -> dict[str, str]:
@@ -177,7 +178,7 @@ def _registry_layout(source: Source, framework: str) -> Layout:
         registry = decode_registry_json(source.read(REGISTRY, MAX_JSON_BYTES))
     except DocumentRefused as refused:
         raise config_error(refused, REGISTRY) from refused
-    found = _Found()
+    found = Found()
     orders: dict[str, list[str]] = {}
     sets: dict[str, RegistryDataset] = {}
     for index, dataset in _datasets_for(framework, registry):
@@ -206,7 +207,7 @@ def _registry_layout(source: Source, framework: str) -> Layout:
             for key in found.places.pop(path):
                 orders[key].remove(path)
                 found.refuse(f"{key}/{path}", path, (key,), _inside(path, outer))
-    layout = _layout(REGISTRY, (), found, explicit=True)
+    layout = layout_of(REGISTRY, (), found, explicit=True)
     ids = {ref.path: ref.id for ref in layout.refs}
     tasksets = tuple(
         Taskset(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 
-from rlconvert.format import AddEntry, ListItem, Outcome
+from rlconvert.files import Blob
+from rlconvert.format import AddEntry, Fate, ListItem, Note, Outcome, PutFile, RepoNote
 from rlconvert.model import Repo
 
 from .documents import Value
@@ -53,6 +55,22 @@ def _stands(task: RegistryTask, outcome: Outcome) -> bool:
     return task.git_url is None and outcome.has_folder("" if place == "." else place)
 
 
+def kept_registry(outcome: Outcome) -> Iterator[PutFile | RepoNote]:
+    """The source's own registry: as it is, unless it names tasks that were left out."""
+    registry = outcome.shared.file(REGISTRY)
+    if registry is None:
+        return
+    data = registry.blob.read()
+    if not (outcome.complete and names_what_stands(data, outcome)):
+        yield PutFile(REGISTRY, Blob(filtered_registry(data, outcome)))
+        yield registry_note("tasks that were left out are taken out of registry.json")
+
+
+def registry_note(reason: str) -> RepoNote:
+    """What a person should know about the tasksets as a whole."""
+    return RepoNote(Note(field="tasksets", fate=Fate.TRANSLATED, reason=reason))
+
+
 def listed(framework: str, task: str, path: str, tasksets: tuple[str, ...]) -> tuple[ListItem, ...]:
     """What `dataset_entries` will know of a task of `framework` that stands at `path`."""
     return tuple(ListItem(f"{framework} {key}", f"{task}\n{path}") for key in tasksets)
@@ -65,20 +83,27 @@ def dataset_entries(
 
     In each set's own order; a set that lists nothing has an entry in the framework's own registry
     only. No `git_url`: Harbor (0.24.0 to 0.26.0) then takes the repository the registry stands in.
+    A name loses what it cannot have on Harbor's command line: `/`, `@` and blanks.
     `marked` entries are for this framework alone: its readers prefer them, others leave them be.
     """
+    taken: set[str] = set()
     for taskset in repo.tasksets:
         items = (item.partition("\n") for item in outcome.items(f"{framework} {taskset.key}"))
         paths = {task: path for task, _, path in items}
         order = [task for task in taskset.order or () if task in paths] or list(paths)
         if not paths and marked:
             continue
+        version = taskset.version or "1.0"
+        name = re.sub(r"[/@\s]+", "-", taskset.name) + suffix
+        while f"{name}@{version}" in taken:
+            name += "-2"
+        taken.add(f"{name}@{version}")
         entry: dict[str, Value] = {
-            "name": f"{taskset.name}{suffix}",
-            "version": taskset.version or "1.0",
+            "name": name,
+            "version": version,
             "description": taskset.description or "",
             "tasks": [{"name": task, "path": paths[task]} for task in order],
         }
         if marked:
             entry[MARK] = framework
-        yield AddEntry(REGISTRY, f"{entry['name']}@{entry['version']}", entry)
+        yield AddEntry(REGISTRY, f"{name}@{version}", entry)
