@@ -42,7 +42,21 @@ FORMAT = Format(
     writer=_writer,
     ways=WAYS,
     refusals=MappingProxyType(dict(FOLDER_REFUSALS) | dict(REFUSALS)),
+    reader_options=(
+        Option(
+            name="nemo-server",
+            help="The server of NeMo Gym that grades the rows, where no config says it.",
+        ),
+        Option(
+            name="nemo-config",
+            help="A config of NeMo Gym that names that server and its settings.",
+        ),
+    ),
     writer_options=(
+        Option(
+            name="normalise",
+            help="yes: rewrite NeMo Gym's own rows so that it takes all of them in.",
+        ),
         Option(
             name="repo-id",
             help="The Hub repo (org/name) the output is for: NeMo Gym's config then names it.",

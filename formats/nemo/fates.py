@@ -18,6 +18,9 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
         "reward-keys-unknown": "reading its files does not tell which named rewards it writes",
         "reward-key-missing": "several named rewards, and none is the one the agent looks for",
         "name-not-a-row": "no row can name its folder",
+        "server-unknown": "nobody says which server of NeMo Gym grades the row",
+        "row-cannot-say": "no row can say it so that NeMo Gym takes it in",
+        "not-a-row": "a row has no place for a part of it",
         "folder-taken": "another task stands where its folder would go",
     }
 )
@@ -35,9 +38,18 @@ _DELEGATED = dict.fromkeys(field_paths(), _BY_HARBOR) | {
     "steps.reward": _REWARD,
 }
 
+_ROW = dict(IDENTITY) | {
+    "steps.prompt": FieldFate(
+        fate=Fate.TRANSLATED,
+        reason="written as Responses items; ids of earlier items are numbered anew",
+    ),
+}
+"""A row is written from the model, flat and without routing keys."""
+
 WAYS: Mapping[str, Mapping[str, FieldFate]] = MappingProxyType(
     {
         "identity": IDENTITY,
+        "row": MappingProxyType(_ROW),
         "delegated": MappingProxyType(_DELEGATED),
         "rebuilt": MappingProxyType(_DELEGATED | {"steps.prompt": REBUILT["steps.prompt"]}),
     }

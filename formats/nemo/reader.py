@@ -1,240 +1,123 @@
-"""Reads NeMo Gym environments whose tasks Harbor runs: config, rows, and the folders they name.
+"""Reads NeMo Gym repos: rows that are tasks, and rows that name task folders for Harbor.
 
-Facts: NeMo Gym 0.7.0, agent `harbor_agent_general` (README.md). The datasets are those a config
-declares, never whatever JSONL lies about. Rows of other agents are refused by the name of what the
-config declares for them.
+Facts: NeMo Gym 0.7.0. `rowfiles.py` says which files hold rows, `rows.py` what a row means,
+`folders.py` has the tasks that Harbor runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
-from posixpath import normpath
 
 from rlconvert.card import licence_of
-from rlconvert.data import Data
-from rlconvert.errors import Malformed, RlconvertError, UnknownFormat
-from rlconvert.files import check_path
+from rlconvert.errors import UnknownFormat
 from rlconvert.format import Finding, Options
-from rlconvert.formats.taskfolder.folder import task_from_folder
-from rlconvert.model import Native, Repo, RowLine, RowRef, Task, TaskRef, Taskset
-from rlconvert.source import BOOKKEEPING, Kind, Source
+from rlconvert.model import Repo, RowRef, Task, TaskRef
+from rlconvert.source import BOOKKEEPING, Source
 
-from .layout import LayoutError, Row
+from .configs import MAX_YAML, find_configs, is_config
+from .folders import HarborFolders
 from .licences import spdx_licence
-from .parse import HarborAgent, parse_config, parse_manifest, parse_row
-from .writer import FORMAT
+from .rowfiles import FORMAT, RowFiles, RowSource, bare_row_files, row_files
+from .rowindex import RowIndex
+from .rows import Place, task_from_row
 
-_ENVIRONMENTS = "environments"
-_CONFIG, _MANIFEST = "config.yaml", "manifest.yaml"
-_DEFAULT_TASKS = "tasks"
-_MAX_YAML = 1 << 20
 _MAX_CARD = 4 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
-    """One environment folder: its agent, and the row files its config declares."""
-
-    name: str
-    agent: HarborAgent
-    tasks: str
-    row_files: tuple[str, ...]
-
-
 class NemoReader:
-    """One repo. A worker gets it without the environments: it is told which row to load."""
+    """One repo. A worker gets it without the index: it is told which row to load."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, options: Options) -> None:
         self._source = source
+        self._options = options
 
     def __reduce__(self) -> tuple[object, ...]:
-        return NemoReader, (self._source,)
+        return _revived, (self._source, self._options, self._rows.files)
 
     @cached_property
-    def _environments(self) -> tuple[Environment, ...]:
-        found = tuple(_environments(self._source))
-        if not found:
-            raise UnknownFormat(
-                f"no environment of {self._source.origin.label} declares rows for Harbor's tasks",
-                reason="no-harbor-agent",
-                remedy="Only rows of harbor_agent_general can be read so far",
-            )
-        return found
+    def _folders(self) -> HarborFolders:
+        return HarborFolders(self._source)
+
+    @cached_property
+    def _rows(self) -> RowFiles:
+        return row_files(self._source, self._options)
+
+    @cached_property
+    def _row_sources(self) -> dict[str, RowSource]:
+        return self._rows.files
+
+    @cached_property
+    def _index(self) -> RowIndex:
+        return RowIndex(self._source, list(self._row_sources))
 
     def repo(self) -> Repo:
-        source = self._source
-        faults: list[RlconvertError] = []
-        places = {ref.path for ref in self._refs}
-        rows = {path for each in self._environments for path in each.row_files}
-        shared = source.tree("", skip=places | rows | BOOKKEEPING, on_fault=faults.append)
+        source, rows, folders = self._source, self._rows, self._folders
+        if not rows.files and not folders.environments:
+            raise self._nothing()
+        faults = list(rows.faults)
+        places = {ref.path for ref in folders.all}
+        skip = places | folders.row_files | rows.files.keys() | BOOKKEEPING
+        shared = source.tree("", skip=skip, on_fault=faults.append)
         card = source.read("README.md", _MAX_CARD) if "README.md" in shared else b""
+        words = rows.licences | folders.licences
         return Repo(
             format=FORMAT,
             name=source.name,
             origin=source.origin,
-            tasksets=tuple(self._taskset(each) for each in self._environments),
-            licence=licence_of(card) or self._config_licence(),
+            tasksets=(*folders.tasksets, *rows.tasksets),
+            licence=licence_of(card) or (spdx_licence(words.pop()) if len(words) == 1 else None),
             shared=shared,
             faults=tuple(faults),
         )
 
-    def _taskset(self, environment: Environment) -> Taskset:
-        path = f"{_ENVIRONMENTS}/{environment.name}/{_MANIFEST}"
-        if self._source.kind(path) is not Kind.FILE:
-            return Taskset(key=environment.name, name=environment.name)
-        manifest = parse_manifest(self._source.read(path, _MAX_YAML))
-        return Taskset(
-            key=environment.name,
-            name=environment.name,
-            version=manifest.version,
-            description=manifest.description,
+    def _nothing(self) -> Exception:
+        missing = [str(each.extras[FORMAT]["/dataset"]) for each in self._rows.tasksets]
+        if self._rows.faults:
+            return self._rows.faults[0]
+        said = (
+            f"no row file of {self._source.origin.label} is there"
+            + (f"; its configs declare {', '.join(missing[:5])}" if missing else "")
+        )  # fmt: skip
+        return UnknownFormat(
+            said,
+            reason="no-rows",
+            remedy="Put the files where the configs say, or name the server with --nemo-server",
         )
-
-    def _config_licence(self) -> str | None:
-        words = {
-            entry.licence
-            for each in self._environments
-            for entry in each.agent.datasets
-            if entry.licence
-        }
-        return spdx_licence(words.pop()) if len(words) == 1 else None
 
     def refs(self) -> Iterator[TaskRef]:
         """Tasks in the order of their rows; a row that cannot be read is a task that cannot."""
-        yield from self._refs
-
-    @cached_property
-    def _refs(self) -> tuple[TaskRef, ...]:
-        # As many as there are task folders, so they fit. A task of two environments is one task.
-        merged: dict[str, TaskRef] = {}
-        for ref in self._rows():
-            before = merged.setdefault(ref.id, ref)
-            if before is ref:
-                continue
-            if ref.tasksets[0] in before.tasksets:  # a second row for the task: a fault of its own
-                again = f"{ref.rows[0].path}:{ref.rows[0].start}"
-                merged[again] = replace(ref, id=again)
-                continue
-            merged[ref.id] = replace(
-                before, tasksets=before.tasksets + ref.tasksets, rows=before.rows + ref.rows
-            )
-        return tuple(merged.values())
-
-    def _rows(self) -> Iterator[TaskRef]:
-        for environment in self._environments:
-            for path in environment.row_files:
-                start = 0
-                for number, line in enumerate(self._source.lines(path)):
-                    row = RowRef(path=path, start=start, size=len(line), number=number + 1)
-                    start += len(line)
-                    try:
-                        name = parse_row(line).task_name
-                        place = check_path(f"{environment.tasks}/{name}")
-                    except (LayoutError, RlconvertError):
-                        name, place = f"{path}:{number + 1}", path
-                    yield TaskRef(id=name, path=place, tasksets=(environment.name,), rows=(row,))
+        yield from self._folders.refs()
+        for name, row in self._index:
+            tasksets = self._row_sources[row.path].tasksets
+            yield TaskRef(id=name, path=row.path, tasksets=tasksets, rows=(row,))
 
     def load(self, ref: TaskRef) -> Task:
-        """The task a row names: its folder, and the row beside it."""
-        rows = tuple(
-            RowLine(row.path, self._source.read_at(row.path, row.start, row.size))
-            for row in ref.rows
-        )
-        extras: dict[str, Data] = {}
-        for row in rows:
-            extras |= _row_extras(_parsed(row))
-        if self._source.kind(f"{ref.path}/task.toml") is None:
-            raise Malformed(
-                "the row names a task whose folder is not in this repo",
-                reason="task-missing",
-                file=ref.path,
-                remedy="Convert the repo that has the folder",
-            )
-        tree = self._source.tree(ref.path)
-        task = task_from_folder(ref.id, ref.path, tree)
-        native = {**task.native, FORMAT: Native(ref.path, tree, rows)}
-        more = {FORMAT: extras} if extras else {}
-        return replace(task, native=native, extras={**task.extras, **more})
+        file = self._row_sources.get(ref.path)
+        if file is None:
+            return self._folders.load(ref)
+        return task_from_row(ref.id, self._line(ref.rows[0]), Place(file, ref.rows[0].number))
+
+    def _line(self, row: RowRef) -> bytes:
+        return self._source.read_at(row.path, row.start, row.size)
 
 
-def _parsed(row: RowLine) -> Row:
-    try:
-        return parse_row(row.line)
-    except LayoutError as error:
-        raise Malformed(
-            str(error), reason="bad-row", file=row.path, remedy="Correct the row"
-        ) from error
+def _revived(source: Source, options: Options, files: dict[str, RowSource]) -> NemoReader:
+    reader = NemoReader(source, options)
+    reader.__dict__["_row_sources"] = files
+    return reader
 
 
-def _row_extras(row: Row) -> dict[str, Data]:
-    """What a row says beyond naming its task."""
-    extras: dict[str, Data] = {
-        f"/{key}": value for key, value in {**row.routing, **row.extras}.items()
-    }
-    for key, value in row.params.items():
-        if (key, value) != ("input", []):
-            extras[f"/responses_create_params/{key}"] = value
-    return extras
-
-
-def _environments(source: Source) -> Iterator[Environment]:
-    for item in source.items(_ENVIRONMENTS):
-        path = f"{_ENVIRONMENTS}/{item.name}/{_CONFIG}"
-        if item.kind is not Kind.FOLDER or source.kind(path) is not Kind.FILE:
-            continue
-        try:
-            config = parse_config(source.read(path, _MAX_YAML))
-        except LayoutError as error:
-            raise Malformed(
-                str(error), reason="bad-config", file=path, remedy="Correct the config"
-            ) from error
-        for agent in config.agents:
-            name = item.name if len(config.agents) == 1 else f"{item.name}.{agent.name}"
-            yield Environment(
-                name=name,
-                agent=agent,
-                tasks=_tasks_folder(agent, path),
-                row_files=tuple(
-                    _row_file(source, entry.jsonl_fpath, path) for entry in agent.datasets
-                ),
-            )
-
-
-def _tasks_folder(agent: HarborAgent, config: str) -> str:
-    if agent.harbor_dataset.get("name"):
-        raise Malformed(
-            "its tasks stand in a registry elsewhere, not in this repo",
-            reason="foreign-dataset",
-            file=config,
-            where=f"{agent.name}.harbor_dataset.name",
-            remedy="Convert the dataset it names",
-        )
-    return normpath(check_path(agent.tasks_path or _DEFAULT_TASKS))
-
-
-def _row_file(source: Source, path: str, config: str) -> str:
-    if source.kind(check_path(path)) is not Kind.FILE:
-        raise Malformed(
-            f"the config declares rows in {path}, which is not there",
-            reason="rows-missing",
-            file=config,
-            remedy="Add the file, or take it out of the config",
-        )
-    return path
-
-
-def open_reader(source: Source, _: Options) -> NemoReader:
-    """A reader of NeMo Gym environments for Harbor's tasks."""
-    return NemoReader(source)
+def open_reader(source: Source, options: Options) -> NemoReader:
+    """A reader of NeMo Gym rows and environments."""
+    return NemoReader(source, options)
 
 
 def sniff(source: Source) -> Finding | None:
-    """An environment folder whose config has an agent of NeMo Gym."""
-    for item in source.items(_ENVIRONMENTS):
-        path = f"{_ENVIRONMENTS}/{item.name}/{_CONFIG}"
-        is_config = item.kind is Kind.FOLDER and source.kind(path) is Kind.FILE
-        if is_config and b"responses_api_agents" in source.read(path, _MAX_YAML):
-            return Finding(format=FORMAT, layout="environments", because=path)
+    """A config of NeMo Gym, or rows of its shape."""
+    for path in find_configs(source):
+        if is_config(source, path) and b"jsonl_fpath" in source.read(path, MAX_YAML):
+            return Finding(format=FORMAT, layout="config and rows", because=path)
+    for path in bare_row_files(source):
+        return Finding(format=FORMAT, layout="rows", because=path)
     return None

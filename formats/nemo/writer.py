@@ -51,6 +51,8 @@ from .layout import (
     row_line,
 )
 from .licences import UNKNOWN, nemo_licence
+from .naming import harbor_instance, slug, slugs
+from .rowwriter import RowWriter, folder_tasksets, is_row_label, is_row_task
 
 FORMAT = "nemo"
 REWARD = "reward"
@@ -64,6 +66,7 @@ class Choices:
     repo_id: str | None
     reward_key: str | None
     licence: str | None
+    normalise: bool
 
     @property
     def repo_url(self) -> str | None:
@@ -78,12 +81,17 @@ class NemoWriter:
         self._alone = aim.alone
         self._home = aim.home
         self._choices = _choices(aim)
-        self._slugs = _slugs(repo.tasksets)
+        self._slugs = slugs(folder_tasksets(repo))
+        self._rows = RowWriter(repo, repo_id=self._choices.repo_id, licence=self._choices.licence)
 
     # tasks
 
     def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
         own = task.native.get(FORMAT)
+        if is_row_task(task):
+            if own is not None and self._alone:
+                return self._rows.home(task, normalise=self._choices.normalise)
+            return self._rows.task(task, tasksets)
         if own is not None and own.rows and self._alone:
             rows = tuple(AppendRow(row.path, row.line) for row in own.rows)
             return Written(
@@ -193,15 +201,17 @@ class NemoWriter:
         return f"data/{self._environment(taskset, key)}/harbor_agent_general-train.jsonl"
 
     def _environment(self, taskset: str, key: str) -> str:
-        slug = self._slugs[taskset]
-        return slug if key == REWARD else f"{slug}-{_slug(key)}"
+        name = self._slugs[taskset]
+        return name if key == REWARD else f"{name}-{slug(key)}"
 
     # the rest
 
     def close(self, outcome: Outcome) -> Iterator[RepoPart]:
         """Config and manifest per environment, and what the card says about them."""
         environments = [
-            (path, file) for path, file in outcome.row_files.items() if "\n" in file.label
+            (path, file)
+            for path, file in outcome.row_files.items()
+            if "\n" in file.label and not is_row_label(file.label)
         ]
         licence, known = nemo_licence(self._choices.licence or self._repo.licence)
         if environments and not known:
@@ -231,6 +241,7 @@ class NemoWriter:
             manifest = self._manifest(name, tasksets[key], entry)
             yield PutFile(f"{home}/manifest.yaml", Blob(manifest))
             yield CardRows(config=name, split="train", path=path)
+        yield from self._rows.close(outcome)
         if names:
             yield use_section(names, self._choices.repo_id)
             yield reward_section()
@@ -242,7 +253,7 @@ class NemoWriter:
                 datasets=(entry,),
                 repo_url=self._choices.repo_url,
                 reward_key=None if reward == REWARD else reward,
-                instance=_instance(name),
+                instance=harbor_instance(name),
             )
         )
 
@@ -293,30 +304,15 @@ def _choices(aim: Aim) -> Choices:
         repo_id=repo_id,
         reward_key=aim.options.get("reward-key"),
         licence=aim.options.get("licence"),
+        normalise=_is_on(aim, "normalise"),
     )
 
 
-def _slugs(tasksets: tuple[Taskset, ...]) -> dict[str, str]:
-    """A name for each taskset that can stand in paths and config keys; all differ."""
-    slugs: dict[str, str] = {}
-    names = [taskset.name for taskset in tasksets]
-    for taskset in tasksets:
-        several = names.count(taskset.name) > 1 and taskset.version is not None
-        slug = _slug(f"{taskset.name}-{taskset.version}" if several else taskset.name)
-        while slug.lower() in {other.lower() for other in slugs.values()}:
-            slug += "-2"
-        slugs[taskset.key] = slug
-    return slugs
-
-
-def _slug(text: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")
-    return plain or "tasks"
-
-
-def _instance(environment: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9_-]", "_", environment)
-    return f"{'_' if plain[0].isdigit() or plain[0] == '-' else ''}{plain}_harbor_agent"
+def _is_on(aim: Aim, name: str) -> bool:
+    said = aim.options.get(name, "no")
+    if said not in ("yes", "no"):
+        raise UsageError(f"--{name} is yes or no", reason="bad-option", remedy=f"--{name} yes")
+    return said == "yes"
 
 
 def open_writer(repo: Repo, aim: Aim) -> NemoWriter:

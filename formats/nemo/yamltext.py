@@ -9,6 +9,7 @@ else is quoted, and a literal `${` in a config goes through `literal`.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
@@ -61,7 +62,7 @@ def resolved(text: str) -> str | None:
 def dump(document: Mapping[str, Node]) -> bytes:
     """Block-style YAML, keys in the given order, the same bytes on every platform.
 
-    Refuses what YAML cannot hold: a lone surrogate, an empty mapping or list inside.
+    Refuses what YAML cannot hold: a lone surrogate.
     """
     return ("\n".join(_lines(document, "")) + "\n").encode()
 
@@ -89,13 +90,16 @@ def _character(char: str) -> str:
 def _lines(node: Node, indent: str) -> Iterator[str]:
     if isinstance(node, Mapping):
         for key, value in node.items():
-            if isinstance(value, Mapping | list | tuple):
+            if isinstance(value, Mapping | list | tuple) and value:
                 yield f"{indent}{quoted(key)}:"
                 yield from _lines(value, indent + ("  " if isinstance(value, Mapping) else ""))
             else:
                 yield f"{indent}{quoted(key)}: {_scalar(value)}"
     elif isinstance(node, list | tuple):
         for item in node:
+            if isinstance(item, Mapping | list | tuple) and not item:
+                yield f"{indent}- {_scalar(item)}"
+                continue
             first, *rest = _lines(item, indent + "  ")
             yield f"{indent}- {first[len(indent) + 2 :]}"
             yield from rest
@@ -106,6 +110,10 @@ def _lines(node: Node, indent: str) -> Iterator[str]:
 def _scalar(value: Node) -> str:
     if isinstance(value, str):
         return quoted(value)
+    if isinstance(value, Mapping | list | tuple):  # an empty one; others take lines of their own
+        return "{}" if isinstance(value, Mapping) else "[]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     if value is None:
         return "null"
     if isinstance(value, bool):

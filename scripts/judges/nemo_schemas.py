@@ -5,6 +5,11 @@ Run by NeMo Gym's own Python with the file to write. A type is a word (`str`, `i
 `{"object": {name: T}, "required": [...]}`; `closed` marks an object that takes no other keys.
 """
 
+# The framework is no dependency, and not in the type checkers' environment.
+# mypy: disable-error-code="import-not-found"
+# pyright: basic, reportMissingImports=false
+# ruff: noqa: ANN401, TID251
+
 from __future__ import annotations
 
 import json

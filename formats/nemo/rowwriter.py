@@ -1,0 +1,342 @@
+"""Writes rows: as they were where they go home, else flat, one agent per file, with a config.
+
+Facts: NeMo Gym 0.7.0. Rows are written without routing keys: which agent they are for is said by
+the file they stand in and by the config that lists it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from rlconvert.data import Data
+from rlconvert.files import Blob
+from rlconvert.format import (
+    AppendRow,
+    CardRows,
+    Fate,
+    Note,
+    Outcome,
+    PutFile,
+    Refusal,
+    RepoNote,
+    RepoPart,
+    Written,
+)
+from rlconvert.model import Native, Repo, RowLine, Step, Task, Taskset
+from rlconvert.reward import Hosted
+from rlconvert.runtime import Runtime
+
+from .fates import REFUSALS
+from .jsonline import to_line
+from .layout import AdoptedFrom, DatasetEntry, SplitType
+from .licences import NEMO_LICENCES, UNKNOWN, nemo_licence
+from .naming import slug, slugs
+from .rowconfig import (
+    POLICY,
+    SIMPLE_AGENT,
+    RowEnvironment,
+    foreign_references,
+    instance_name,
+    row_config,
+    row_manifest,
+)
+from .rowindex import digest_id
+from .rows import row_from_task
+from .rowshape import content_of, take_apart, usable_name
+from .servers import schemas
+
+FORMAT = "nemo"
+_MARK = "row"
+_SPLITS: Mapping[str, SplitType] = {"validation": "validation", "example": "example"}
+
+
+def is_row_task(task: Task) -> bool:
+    """Whether a task is a row of NeMo Gym, its own bytes or what the model knows of one."""
+    if isinstance(task.reward, Hosted):
+        return task.reward.framework == FORMAT
+    native = task.native.get(FORMAT)
+    return task.reward is None and (
+        (native is not None and not native.tree.entries)
+        or (not native and FORMAT in task.extras and len(task.steps) == 1)
+    )
+
+
+class RowWriter:
+    """One environment per agent of the source (and per server, where a file has rows of many)."""
+
+    def __init__(self, repo: Repo, *, repo_id: str | None, licence: str | None) -> None:
+        self._repo = repo
+        self._repo_id = repo_id
+        self._licence = licence
+        self._tasksets = {taskset.key: taskset for taskset in repo.tasksets}
+        self._names = _group_names(repo)
+
+    # tasks
+
+    def home(self, task: Task, *, normalise: bool) -> Written | Refusal:
+        """The row where it stood: the very bytes, or what NeMo Gym reads without harm."""
+        own = task.native[FORMAT]
+        if not normalise:
+            rows = tuple(AppendRow(row.path, row.line) for row in own.rows)
+            return Written(
+                way="identity", id=task.id, native=own, parts=rows,
+                notes=tuple(_remarks(task, Fate.EXACT)),
+            )  # fmt: skip
+        line = self._line(task)
+        if isinstance(line, Refusal):
+            return line
+        path = own.path
+        return Written(
+            way="row",
+            id=_id(task, line),
+            native=Native(path, rows=(RowLine(path, line),)),
+            parts=(AppendRow(path, line),),
+            notes=tuple(_remarks(task, Fate.TRANSLATED)),
+        )
+
+    def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
+        """A flat row of the environment of its first taskset."""
+        line, rule = self._line(task), task.reward
+        if isinstance(line, Refusal):
+            return line
+        if not isinstance(rule, Hosted):
+            return self._unknown(task)
+        key = tasksets[0]
+        path = self._path(key, rule.component)
+        said = json.dumps([key, rule.component, rule.config], sort_keys=True)
+        notes = list(_remarks(task, Fate.TRANSLATED))
+        if len(tasksets) > 1:
+            notes.append(
+                Note(
+                    field="reward",
+                    fate=Fate.TRANSLATED,
+                    reason="other configs list the row too; it is written for the first",
+                    detail=", ".join(tasksets[1:6]),
+                )
+            )
+        return Written(
+            way="row",
+            id=_id(task, line),
+            native=Native(path, rows=(RowLine(path, line),)),
+            parts=(AppendRow(path, line, label=f"{_MARK}\n{said}"),),
+            notes=tuple(notes),
+        )
+
+    def _line(self, task: Task) -> bytes | Refusal:
+        if not isinstance(task.reward, Hosted):
+            return self._unknown(task)
+        if more := _beyond_a_row(task):
+            return Refusal(
+                reason="not-a-row", problem=f"{REFUSALS['not-a-row']}: {more}", field=more
+            )
+        try:
+            return to_line(row_from_task(task, task.reward))
+        except ValueError as error:
+            return Refusal(
+                reason="row-cannot-say",
+                problem=f"{REFUSALS['row-cannot-say']}: {error}",
+                field="steps.prompt",
+                remedy="Correct the row in the source",
+            )
+
+    def _unknown(self, task: Task) -> Refusal:
+        remarks = task.native[FORMAT].remarks if FORMAT in task.native else ()
+        doubt = next((each.detail for each in remarks if each.field == "reward"), "")
+        return Refusal(
+            reason="server-unknown",
+            problem=REFUSALS["server-unknown"] + (f": {doubt}" if doubt else ""),
+            field="reward",
+            remedy="Name it with --nemo-server, or give its config with --nemo-config",
+        )
+
+    def _path(self, key: str, component: str) -> str:
+        taskset = self._tasksets[key]
+        agent = slug(_agent(taskset, component))
+        return f"data/{self._environment(taskset, component)}/{agent}-{self._part(taskset)}.jsonl"
+
+    def _environment(self, taskset: Taskset, component: str) -> str:
+        name = self._names[_group(taskset)]
+        stated = _said(taskset).get("/component")
+        if stated in (None, component) and taskset.extras:
+            several = "/config" not in _said(taskset) and stated != component
+            return f"{name}-{slug(component)}" if several and slug(component) != name else name
+        return f"{name}-{slug(component)}"
+
+    def _part(self, taskset: Taskset) -> str:
+        """The split, or the name of the dataset where its agent has several of that split."""
+        sisters = [each for each in self._tasksets.values() if _group(each) == _group(taskset)]
+        split = taskset.split or "train"
+        if sum((each.split or "train") == split for each in sisters) == 1:
+            return slug(split)
+        return slug(f"{split}-{_said(taskset).get('/dataset')}")
+
+    # the rest
+
+    def close(self, outcome: Outcome) -> Iterator[RepoPart]:
+        """Config and manifest of each environment, and how its rows' server was found."""
+        written: dict[str, list[tuple[str, str, str, dict[str, Data]]]] = {}
+        for path, file in outcome.row_files.items():
+            mark, _, said = file.label.partition("\n")
+            if mark == _MARK and said:
+                key, component, rule = json.loads(said)
+                name = self._environment(self._tasksets[key], component)
+                written.setdefault(name, []).append((path, key, component, rule))
+        for name, files in written.items():
+            yield from self._environment_parts(name, files)
+
+    def _environment_parts(
+        self, name: str, files: list[tuple[str, str, str, dict[str, Data]]]
+    ) -> Iterator[RepoPart]:
+        _, key, component, rule = files[0]
+        taskset = self._tasksets[key]
+        said = _said(taskset)
+        entries = tuple(self._entry(path, self._tasksets[each]) for path, each, _, _ in files)
+        schema = schemas().get(component)
+        spec = RowEnvironment(
+            name=name,
+            component=component,
+            rule=rule,
+            datasets=entries,
+            agent=_agent(taskset, component),
+            agent_settings=_mapping(said.get("/agent_settings")),
+            catalogue=_mapping(said.get("/catalogue")),
+            domain=schema.domain if schema is not None else None,
+        )
+        known = frozenset({POLICY, instance_name(name), str(said.get("/server"))})
+        if others := sorted(foreign_references([rule, dict(spec.agent_settings)], known)):
+            yield _note("its config refers to servers that another config must set up", *others)
+        home = f"environments/{name}"
+        yield PutFile(f"{home}/config.yaml", Blob(row_config(spec, list(map(_listed, entries)))))
+        yield PutFile(f"{home}/manifest.yaml", Blob(self._manifest(spec, taskset)))
+        for entry in entries:
+            yield CardRows(config=name, split=entry.type, path=entry.jsonl_fpath)
+            if entry.licence == UNKNOWN:
+                yield _note(f"NeMo Gym has no words for the licence; its config says {UNKNOWN}")
+
+    def _entry(self, path: str, taskset: Taskset) -> DatasetEntry:
+        said = _said(taskset)
+        stated = said.get("/licence")
+        words = stated if isinstance(stated, str) and stated in NEMO_LICENCES else None
+        repeats = said.get("/num_repeats")
+        return DatasetEntry(
+            name=path.rpartition("/")[2].removesuffix(".jsonl"),
+            type=_SPLITS.get(taskset.split or "", "train"),
+            jsonl_fpath=path,
+            licence=words or nemo_licence(self._licence or self._repo.licence)[0],
+            hub_repo_id=self._repo_id,
+            num_repeats=repeats if isinstance(repeats, int) else 1,
+        )
+
+    def _manifest(self, spec: RowEnvironment, taskset: Taskset) -> bytes:
+        origin = self._repo.origin
+        adopted = None
+        if origin.url and origin.commit and origin.date:
+            adopted = AdoptedFrom(origin.url, origin.commit, origin.date)
+        return row_manifest(
+            spec,
+            version=taskset.version or "0",
+            description=f"Rows of {taskset.name}, graded by {spec.component}",
+            author=f"the authors of {origin.repo or self._repo.name}",
+            licence=self._licence or self._repo.licence,
+            adopted_from=adopted,
+        )
+
+
+def _listed(entry: DatasetEntry) -> dict[str, str | int | Mapping[str, str]]:
+    listed: dict[str, str | int | Mapping[str, str]] = {
+        "name": entry.name,
+        "type": entry.type,
+        "jsonl_fpath": entry.jsonl_fpath,
+    }
+    if entry.num_repeats != 1:
+        listed["num_repeats"] = entry.num_repeats
+    if entry.licence is not None:
+        listed["license"] = entry.licence
+    if entry.hub_repo_id is not None:
+        listed["source"] = {
+            "type": "huggingface",
+            "repo_id": entry.hub_repo_id,
+            "artifact_fpath": entry.jsonl_fpath,
+        }
+    return listed
+
+
+def _remarks(task: Task, fate: Fate) -> Iterator[Note]:
+    native = task.native.get(FORMAT)
+    for remark in native.remarks if native is not None else ():
+        yield Note(field=remark.field, fate=fate, reason=remark.reason, detail=remark.detail)
+
+
+def _id(task: Task, line: bytes) -> str:
+    """What the reader will call the row: its own name where that is its id, else a digest."""
+    parts = take_apart(json.loads(line))
+    if usable_name(parts.name) == task.id:
+        return task.id
+    _, tilde, copy = task.id.rpartition("~")
+    return digest_id(content_of(parts)) + (f"~{copy}" if tilde and copy.isdecimal() else "")
+
+
+def _beyond_a_row(task: Task) -> str | None:
+    """The first field that a row has no place for."""
+    step = task.steps[0]
+    bare_step = Step(name="", prompt=step.prompt)
+    if len(task.steps) != 1 or step != bare_step:
+        return "steps"
+    bare = Task(
+        id=task.id,
+        steps=task.steps,
+        runtime=Runtime(tools=task.runtime.tools),
+        reward=task.reward,
+        extras=task.extras,
+        native=task.native,
+        metadata=task.metadata if FORMAT in task.extras else {},
+    )
+    for name in Task.__dataclass_fields__:
+        if getattr(task, name) != getattr(bare, name):
+            return name
+    return None
+
+
+def folder_tasksets(repo: Repo) -> tuple[Taskset, ...]:
+    """The tasksets that are not of rows."""
+    return tuple(each for each in repo.tasksets if "/group" not in _said(each))
+
+
+def is_row_label(label: str) -> bool:
+    """Whether a row file was written here."""
+    return label.startswith(f"{_MARK}\n")
+
+
+def _group_names(repo: Repo) -> dict[str, str]:
+    """A name per agent, unlike that of any other environment."""
+    first: dict[str, Taskset] = {each.key: each for each in folder_tasksets(repo)}
+    for taskset in repo.tasksets:
+        first.setdefault(_group(taskset), taskset)
+    names = slugs(replace(taskset, key=group) for group, taskset in first.items())
+    return {group: names[group] for group in first}
+
+
+def _group(taskset: Taskset) -> str:
+    return str(_said(taskset).get("/group", taskset.key))
+
+
+def _agent(taskset: Taskset, component: str) -> str:
+    said = _said(taskset).get("/agent")
+    if component.startswith("responses_api_agents/"):
+        return component.partition("/")[2]
+    return said if isinstance(said, str) else SIMPLE_AGENT
+
+
+def _said(taskset: Taskset) -> Mapping[str, Data]:
+    return taskset.extras.get(FORMAT, {})
+
+
+def _mapping(value: Data) -> Mapping[str, Data]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _note(reason: str, *details: str) -> RepoNote:
+    detail = ", ".join(details)
+    return RepoNote(Note(field="tasksets", fate=Fate.TRANSLATED, reason=reason, detail=detail))
