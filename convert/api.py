@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from . import inspection, pipe
+from . import checking, inspection, pipe
 from . import there_and_back as trips
+from .checking import CheckRun
 from .format import Options, choose_format
 from .inspection import Inspection
 from .opening import open_source
@@ -69,3 +70,13 @@ def roundtrip(
         chosen = choose_format(opened, read_as)
         calm = replace(settings or Settings(), provenance=True, force=False)
         return trips.roundtrip(opened, chosen, via, work, calm, on_compared)
+
+
+def check(
+    out: str, *, frameworks: Sequence[str] = (), using: Mapping[str, str] | None = None
+) -> CheckRun:
+    """Ask the real frameworks whether they load the repo in the folder `out`; `checking.check`.
+
+    The verdicts are recorded in it, whatever they are.
+    """
+    return checking.check(out, frameworks=frameworks, using=using)

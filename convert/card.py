@@ -16,6 +16,11 @@ _HEADER = re.compile(r"^(\s*---(?:\r\n|\r|\n))([\S\s]*?)((?:\r\n|\r|\n)---[ \t]*
 _MAX_HEADER = 1 << 18
 _MAX_DEPTH = 50
 
+PROOF, PROOF_END = b"<!-- rlconvert:proof -->", b"<!-- /rlconvert:proof -->"
+"""What stands between them is made from records, and made again by every check."""
+
+UNPROVED = "Nothing yet: `rlconvert check` asks the frameworks themselves."
+
 
 def front_matter(card: bytes) -> Mapping[str, Data]:
     """The YAML header of a card; empty when there is none or it is not a plain mapping.
@@ -88,8 +93,23 @@ def render(card: Card) -> bytes:
             {"config_name": name, "data_files": files} for name, files in configs.items()
         ]
     block = yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=10_000)
-    body = "\n\n".join(f"## {section.title}\n\n{section.text}" for section in card.sections)
+    proof = CardSection("What was proved", f"{PROOF.decode()}\n{UNPROVED}\n{PROOF_END.decode()}")
+    sections = (*card.sections, proof)
+    body = "\n\n".join(f"## {section.title}\n\n{section.text}" for section in sections)
     return f"---\n{block}---\n\n# {in_text(card.name)}\n\n{card.intro}\n\n{body}\n".encode()
+
+
+def with_proof(card: bytes, text: str) -> bytes | None:
+    """The card with `text` between the marks, every other byte kept.
+
+    None when the marks do not stand there once, in order: then the card is not one we wrote.
+    """
+    before, begin, rest = card.partition(PROOF)
+    old, end, after = rest.partition(PROOF_END)
+    again = any(mark in part for mark in (PROOF, PROOF_END) for part in (before, old, after))
+    if not begin or not end or again:
+        return None
+    return b"".join([before, PROOF, b"\n", text.encode(), b"\n", PROOF_END, after])
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

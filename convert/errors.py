@@ -15,6 +15,8 @@
     │   ├── UnsafePath            31
     │   └── TooBig                32
     ├── StaleProvenance           40   the converted repo was edited against its sidecar
+    ├── CheckFailed               50   a framework does not load what it should
+    │   └── JudgeMissing          51   the framework itself cannot be had
     ├── RoundTripDiffers          53
     └── HubError                  60
         ├── HubDenied             61   not allowed, or gated
@@ -53,6 +55,8 @@ class ExitCode(IntEnum):
     UNSAFE_PATH = 31
     TOO_BIG = 32
     STALE_PROVENANCE = 40
+    CHECK_FAILED = 50
+    JUDGE_MISSING = 51
     ROUND_TRIP_DIFFERS = 53
     HUB = 60
     HUB_DENIED = 61
@@ -202,6 +206,18 @@ class StaleProvenance(RlconvertError):
     """The converted repo was edited in a way that contradicts its sidecar; we never guess."""
 
     code = ExitCode.STALE_PROVENANCE
+
+
+class CheckFailed(RlconvertError):
+    """A framework does not load what it should, or gave no verdict."""
+
+    code = ExitCode.CHECK_FAILED
+
+
+class JudgeMissing(CheckFailed):
+    """A framework cannot be installed or found: nothing was proved, and nothing disproved."""
+
+    code = ExitCode.JUDGE_MISSING
 
 
 class RoundTripDiffers(RlconvertError):

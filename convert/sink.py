@@ -220,6 +220,18 @@ def write_file(path: str, blob: Blob, *, executable: bool) -> None:
         os.close(descriptor)
 
 
+def replace_file(path: str, blob: Blob) -> None:
+    """Write a file whole or not at all; what stood there is replaced, a link as a link."""
+    with writing(path):
+        folder, name = os.path.split(path)
+        work = tempfile.mkdtemp(prefix=f".{name}-", dir=folder)
+        try:
+            write_file(f"{work}/{name}", blob, executable=False)
+            os.replace(f"{work}/{name}", path)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
 @contextmanager
 def writing(path: str) -> Iterator[None]:
     """Turn what the operating system refuses into a `WriteError` that names `path`."""

@@ -9,7 +9,10 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-JUDGES = Path(__file__).resolve().parent / "judges"
+ROOT = Path(__file__).resolve().parents[1]
+LOADS = ROOT / "formats" / "harbor" / "judge" / "harbor_loads.py"
+ACCEPTS = ROOT / "formats" / "nemo" / "judge" / "nemo_accepts.py"
+SAME = ROOT / "scripts" / "judges" / "harbor_same_config.py"
 HARBOR, NEMO = "RLCONVERT_HARBOR_PYTHON", "RLCONVERT_NEMO_PYTHON"
 _HOUR = 3600
 
@@ -26,7 +29,7 @@ class Judges:
         with tempfile.TemporaryDirectory() as scratch:
             asked, out = Path(scratch, "asked"), Path(scratch, "out")
             asked.write_text("".join(f"{folder}\n" for folder in folders), encoding="utf-8")
-            _run(self._harbor, "harbor_loads.py", [str(out), f"@{asked}"])
+            _run(self._harbor, LOADS, [str(out), f"@{asked}"])
             verdicts = _lines(out)
         found = {Path(str(each["path"])): each["error"] for each in verdicts[1:]}
         return {folder: None if found[folder] is None else str(found[folder]) for folder in folders}
@@ -37,7 +40,7 @@ class Judges:
             asked, out = Path(scratch, "asked"), Path(scratch, "out")
             lines = [json.dumps([str(one), str(other)]) + "\n" for one, other in pairs]
             asked.write_text("".join(lines), encoding="utf-8")
-            _run(self._harbor, "harbor_same_config.py", [str(asked), str(out)])
+            _run(self._harbor, SAME, [str(asked), str(out)])
             verdicts = _lines(out)[1:]
         faults = [f"{each['path']}: {each['differs']}" for each in verdicts if not each["same"]]
         if len(verdicts) != len(lines):
@@ -50,7 +53,7 @@ class Judges:
             out = Path(scratch, "out")
             _run(
                 self._nemo,
-                "nemo_accepts.py",
+                ACCEPTS,
                 [str(repo), str(out), "--dataset-path", str(repo / "tasks")],
             )
             verdict = json.loads(out.read_bytes())
@@ -73,11 +76,11 @@ def _python(variable: str) -> str:
     return found
 
 
-def _run(python: str, judge: str, arguments: Sequence[str]) -> None:
+def _run(python: str, judge: Path, arguments: Sequence[str]) -> None:
     kept = {key: os.environ[key] for key in ("PATH", "TMPDIR") if key in os.environ}
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(
-            [python, str(JUDGES / judge), *arguments],
+            [python, str(judge), *arguments],
             env={**kept, "HOME": home, "LC_ALL": "C.UTF-8"},
             cwd=home,
             capture_output=True,
@@ -86,7 +89,7 @@ def _run(python: str, judge: str, arguments: Sequence[str]) -> None:
             check=False,
         )
     if done.returncode:
-        raise RuntimeError(f"{judge} ended with {done.returncode}: {done.stderr[-2000:]}")
+        raise RuntimeError(f"{judge.name} ended with {done.returncode}: {done.stderr[-2000:]}")
 
 
 def _lines(path: Path) -> list[dict[str, object]]:

@@ -64,9 +64,10 @@ def modules(*tops: str) -> list[Module]:
     return found
 
 
-def is_scorer(path: Path) -> bool:
-    """A scorer's files run alone, in a container: they are no part of the package."""
-    return path.relative_to(ROOT).match("formats/scorers/*/*.py")
+def is_data(path: Path) -> bool:
+    """A scorer runs alone in a container, a judge in a framework's Python: no part of the package."""
+    inner = path.relative_to(ROOT)
+    return inner.match("formats/scorers/*/*.py") or inner.match("formats/*/judge/*.py")
 
 
 def where(module: Module, line: int) -> str:
@@ -153,7 +154,7 @@ def test_only_the_command_line_speaks_and_exits() -> None:
     """Everything else returns values and raises the errors of `errors.py`."""
     faults: list[str] = []
     for module in modules("convert", "formats"):
-        if re.match(r"rlconvert\.(cli|__main__)\b", module.name) or is_scorer(module.path):
+        if re.match(r"rlconvert\.(cli|__main__)\b", module.name) or is_data(module.path):
             continue
         faults += [f"{where(module, line)}: {what}" for line, what in spoken(module)]
     assert not faults, "\n".join(faults)

@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import rlconvert
+from rlconvert.format import get_format
 from rlconvert.formats import FORMATS
 
 ROOT = Path(__file__).parents[1]
@@ -32,11 +33,23 @@ def init_files(top: str) -> list[Path]:
 
 
 def test_every_folder_with_code_is_a_package() -> None:
-    """The one exception: a scorer is data, a single file that never imports its neighbours."""
+    """The exceptions are data, single files that never import their neighbours: what scores, and
+    what a framework's own Python runs."""
     for top in ("convert", "formats"):
         for path in (ROOT / top).rglob("*.py"):
-            is_scorer = path.relative_to(ROOT).match("formats/scorers/*/*.py")
-            assert is_scorer or path.with_name("__init__.py").exists(), path
+            inner = path.relative_to(ROOT)
+            is_data = inner.match("formats/scorers/*/*.py") or inner.match("formats/*/judge/*.py")
+            assert is_data or path.with_name("__init__.py").exists(), path
+
+
+def test_judges_are_installed() -> None:
+    """The scripts of every judge are package data of their format, and they are there."""
+    data: dict[str, list[str]] = CONFIG["tool"]["setuptools"]["package-data"]
+    for name in FORMATS:
+        judge = get_format(name).judge
+        if judge is not None:
+            assert "judge/*.py" in data[f"rlconvert.formats.{name}"]
+            assert list(Path(judge.scripts).glob("*.py"))
 
 
 def test_formats_are_packages() -> None:

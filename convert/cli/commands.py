@@ -11,6 +11,7 @@ from rlconvert import __version__
 from rlconvert.errors import ExitCode, RlconvertError
 from rlconvert.format import Format, Option, Options, format_names, get_format
 
+from .check import check
 from .flags import AsJson, Command, ConvertFlags, From, OutArg, SourceArg, TaskFlags, with_flags
 from .talk import exit_on_error, progress, say, say_which
 
@@ -208,6 +209,7 @@ def _register() -> None:
     app.command()(_convert_verb([*reading, *writing]))
     app.command()(with_flags(inspect, [*reading, *writing]))
     app.command()(with_flags(roundtrip, [*reading, *writing]))
+    app.command()(check)
     for source in every:
         for target in every:
             if source is not target:

@@ -17,6 +17,7 @@ def _facts(each: Format) -> dict[str, object]:
     return {
         "title": each.title,
         "version": each.version,
+        "judge": None if each.judge is None else list(each.judge.requirements),
         "refusals": dict(each.refusals),
         "ways": {
             way: {
@@ -28,13 +29,18 @@ def _facts(each: Format) -> dict[str, object]:
     }
 
 
+def _judge(each: Format) -> str:
+    """The releases that `check` asks."""
+    return each.version if each.judge is None else " ".join(each.judge.requirements)
+
+
 def show_formats(*, matrix: bool) -> None:
     """A line per format, or the fate of each field by format and way."""
     every = [get_format(name) for name in format_names()]
     if not matrix:
         show_rows(
             ("format", "framework", "checked with"),
-            ((each.name, each.title, each.version) for each in every),
+            ((each.name, each.title, _judge(each)) for each in every),
         )
         show_rows(
             ("a task is not written to", "because"),

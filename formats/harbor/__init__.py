@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rlconvert.format import Aim, Finding, Format, Options, Reader, Writer
 from rlconvert.formats.taskfolder.fates import IDENTITY, REBUILT, REFUSALS
+from rlconvert.judge import Hearing, Judge, Verdict
 
 if TYPE_CHECKING:
     from rlconvert.model import Repo
@@ -31,6 +33,22 @@ def _writer(repo: Repo, aim: Aim) -> Writer:
     return open_writer(repo, aim)
 
 
+def _hear(hearing: Hearing) -> Verdict:
+    from .check import hear
+
+    return hear(hearing)
+
+
+JUDGE = Judge(
+    requirements=("harbor==0.26.0",),
+    pythons=("3.12", "3.13"),
+    proof="import harbor.models.task.task, harbor.models.job.config",
+    scripts=str(Path(__file__).with_name("judge")),
+    hear=_hear,
+    # Without it, importing waits ten seconds for a price list that it cannot get.
+    environment={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+)
+
 FORMAT = Format(
     name="harbor",
     title="Harbor",
@@ -40,4 +58,5 @@ FORMAT = Format(
     writer=_writer,
     ways=MappingProxyType({"identity": IDENTITY, "rebuilt": REBUILT}),
     refusals=REFUSALS,
+    judge=JUDGE,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rlconvert.format import Aim, Finding, Format, Option, Options, Reader, Writer
 from rlconvert.formats.taskfolder.fates import REFUSALS as FOLDER_REFUSALS
+from rlconvert.judge import Hearing, Judge, Verdict
 
 from .fates import REFUSALS, WAYS
 
@@ -32,6 +34,24 @@ def _writer(repo: Repo, aim: Aim) -> Writer:
 
     return open_writer(repo, aim)
 
+
+def _hear(hearing: Hearing) -> Verdict:
+    from .check import hear
+
+    return hear(hearing)
+
+
+JUDGE = Judge(
+    # NeMo Gym names no Harbor; its Harbor agent resolves tasks with this one.
+    requirements=("nemo-gym==0.7.0", "harbor==0.25.0"),
+    pythons=("3.13",),
+    proof="import responses_api_agents.harbor_agent_general.app",
+    scripts=str(Path(__file__).with_name("judge")),
+    hear=_hear,
+    # It asks for Python 3.13.14; what is used of it here runs on every 3.13.
+    pip_flags=("--ignore-requires-python",),
+    environment={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+)
 
 FORMAT = Format(
     name="nemo",
@@ -67,4 +87,5 @@ FORMAT = Format(
         ),
         Option(name="licence", help="The licence of the tasks (SPDX), where the source has none."),
     ),
+    judge=JUDGE,
 )

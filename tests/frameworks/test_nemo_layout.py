@@ -28,7 +28,7 @@ from rlconvert.formats.nemo.parse import parse_config
 
 pytestmark = pytest.mark.framework
 
-JUDGES = Path(__file__).parents[2] / "scripts" / "judges"
+FORMATS = Path(__file__).parents[2] / "formats"
 REPO_URL = "https://huggingface.co/datasets/acme/demo"
 ROWS = "data/default/harbor_agent_general-train.jsonl"
 STEPS = """multi_step_reward_strategy = "final"
@@ -121,7 +121,7 @@ def write(repo: Path, spec: AgentConfig, names: list[str], description: str) -> 
 def judged(repo: Path, home: Path, *options: str | Path) -> dict[str, Any]:
     """The verdict of NeMo Gym."""
     out = home / "verdict.json"
-    run([python_of("nemo"), JUDGES / "nemo_accepts.py", repo, out, *options], home)
+    run([python_of("nemo"), FORMATS / "nemo" / "judge" / "nemo_accepts.py", repo, out, *options], home)
     return cast("dict[str, Any]", json.loads(out.read_bytes()))
 
 
@@ -227,7 +227,7 @@ def test_harbor_loads_the_tasks(repo: Path, home: Path) -> None:
     (repo / "tasks" / "hello" / "environment" / "Dockerfile").unlink()
     (repo / "tasks" / "hello" / "environment").rmdir()
     out = home / "verdict.jsonl"
-    script = JUDGES / "harbor_loads.py"
+    script = FORMATS / "harbor" / "judge" / "harbor_loads.py"
     run([python_of("harbor"), script, out, "--children", repo / "tasks"], home)
     header, *lines = map(json.loads, out.read_text().splitlines())
     assert header["framework"] == "harbor"

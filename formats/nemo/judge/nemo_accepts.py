@@ -23,7 +23,6 @@ is 0 when the verdict was written. Written for nemo-gym 0.7.0 with harbor 0.25.0
 # are untyped here.
 # mypy: disable-error-code="import-not-found"
 # pyright: basic, reportMissingImports=false
-# ruff: noqa: ANN401, TID251
 
 from __future__ import annotations
 
@@ -271,7 +270,13 @@ def judge_environment(
             path = Path(dataset.jsonl_fpath)
             count, faults = judge_rows(path if path.is_absolute() else repo / path, resolver)
             agent["datasets"].append(
-                {"name": dataset.name, "type": dataset.type, "rows": count, "faults": faults}
+                {
+                    "name": dataset.name,
+                    "type": dataset.type,
+                    "path": dataset.jsonl_fpath,
+                    "rows": count,
+                    "faults": faults,
+                }
             )
             lines[dataset.name] = count
             mode = "example_validation" if dataset.type == "example" else "train_preparation"

@@ -12,7 +12,6 @@ the verdicts.
 # The framework is not a dependency, and not in the type checkers' environment.
 # mypy: disable-error-code="import-not-found"
 # pyright: basic, reportMissingImports=false
-# ruff: noqa: TID251
 
 from __future__ import annotations
 

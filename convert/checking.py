@@ -1,0 +1,355 @@
+"""Asking the real frameworks whether they load a repo, and recording what they say.
+
+Each judge runs as a subprocess in an enclosure. What it says is read from the file it writes,
+never from its exit status: frameworks end with 0 in many a failure. What the repo claims, by the
+record of its conversion, is compared with what the framework found.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from .address import is_repo_id
+from .card import with_proof
+from .enclosure import Enclosure, Limits
+from .errors import (
+    CheckFailed,
+    ExitCode,
+    JudgeMissing,
+    SourceChanged,
+    UnknownFormat,
+    UnsafePath,
+    UsageError,
+)
+from .files import Blob
+from .format import Format, format_names, get_format, sniff
+from .judge import ANSWER, Judge, TaskVerdict, Verdict
+from .judges import judge_python, own_python
+from .published import layout_digest, make_bare
+from .records import CHECKS, CheckRecord, checks_text, parse_checks, proof_text, record_of
+from .sidecar import MANIFEST, PROVENANCE, TaskRecord, parse, parse_provenance
+from .sink import OURS, replace_file, writing
+from .source import FolderSource, Kind
+
+_HUB = "https://huggingface.co/"
+_MAX_ANSWER = 1 << 30
+_MAX_RECORDS = 64 << 20
+_MAX_CARD = 4 << 20
+_TEXT = 1000
+_CARD = "README.md"
+
+OnStart = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What came of asking one framework: a verdict, or that it cannot be had."""
+
+    format: str
+    title: str
+    verdict: Verdict = field(default_factory=Verdict)
+    missing: JudgeMissing | None = None
+    network_blocked: bool = False
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether the framework was asked and loads everything."""
+        return self.missing is None and self.verdict.passed
+
+    def facts(self) -> dict[str, object]:
+        """The outcome for ``--json``."""
+        if self.missing is not None:
+            return {"outcome": "not available", "problem": self.missing.problem}
+        said = self.verdict
+        return {
+            "outcome": "loads" if said.passed else "does not load",
+            "versions": dict(said.versions),
+            "python": said.python,
+            "network": "blocked" if self.network_blocked else "not blocked",
+            "total": len(said.tasks),
+            "loaded": said.loaded,
+            "failures": [{"task": each.task, "reason": each.reason} for each in said.failures],
+            "faults": list(said.faults),
+            "warnings": list(said.warnings),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRun:
+    """One run of `check`. `card`: whether the card has a section that was made anew."""
+
+    out: str
+    digest: str
+    results: tuple[Checked, ...]
+    card: bool
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Red before missing: what was disproved matters more than what was not tried."""
+        if any(each.missing is None and not each.passed for each in self.results):
+            return ExitCode.CHECK_FAILED
+        if any(each.missing is not None for each in self.results):
+            return ExitCode.JUDGE_MISSING
+        return ExitCode.DONE
+
+    def facts(self) -> dict[str, object]:
+        """Everything for ``--json``."""
+        return {
+            "out": self.out,
+            "digest": self.digest,
+            "frameworks": {each.format: each.facts() for each in self.results},
+            "exit_code": int(self.exit_code),
+        }
+
+
+def check(
+    out: str,
+    *,
+    frameworks: Sequence[str] = (),
+    using: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    on_start: OnStart | None = None,
+) -> CheckRun:
+    """Ask each framework about the repo in the folder `out`, and record the verdicts there.
+
+    Without `frameworks`: those it was converted for, else those whose layout it has. `using` names
+    the user's own Python for a framework. A framework that cannot be had is told of in the result.
+    """
+    using = using or {}
+    for name in (*frameworks, *using):
+        _judge_of(get_format(name))
+    if not Path(out).is_dir():
+        raise UsageError(
+            f"there is no folder {out!r}",
+            reason="no-such-folder",
+            remedy="Give the folder of a converted or published repo",
+        )
+    source = FolderSource(out)
+    records = _records(source)
+    digest = layout_digest(source)
+    results = []
+    for chosen in _chosen(source, frameworks):
+        if on_start is not None:
+            on_start(chosen.title)
+        results.append(_checked(chosen, source, using.get(chosen.name), limits or Limits()))
+    if layout_digest(source) != digest:
+        raise SourceChanged(
+            "the repo changed while it was checked: nothing was recorded",
+            reason="changed-while-checked",
+            remedy="Check again when nothing writes to it",
+        )
+    for result in results:
+        if result.missing is None:
+            records[result.format] = record_of(
+                result.verdict, digest, network_blocked=result.network_blocked
+            )
+    card = _write(source, records, digest)
+    return CheckRun(out=out, digest=digest, results=tuple(results), card=card)
+
+
+def _judge_of(chosen: Format) -> Judge:
+    if chosen.judge is None:
+        raise UsageError(
+            f"{chosen.title} cannot be asked yet", reason="no-judge", remedy="Leave it out"
+        )
+    return chosen.judge
+
+
+def _chosen(source: FolderSource, asked: Sequence[str]) -> list[Format]:
+    names: Iterable[str] = dict.fromkeys(asked)
+    if not asked:
+        names = _targets(source) or [found.format for found in sniff(source)]
+        names = [name for name in names if get_format(name).judge is not None]
+    if not names:
+        raise UnknownFormat(
+            "no framework's layout was recognised, so there is none to ask",
+            reason="unknown-format",
+            remedy="Name one with --framework: " + ", ".join(format_names()),
+        )
+    return [get_format(name) for name in names]
+
+
+def _targets(source: FolderSource) -> list[str]:
+    """What the repo was converted for, as far as this installation knows it."""
+    if source.kind(PROVENANCE) is not Kind.FILE:
+        return []
+    targets = parse_provenance(source.read(PROVENANCE, _MAX_RECORDS)).targets
+    return [name for name in format_names() if name in targets]
+
+
+# --- one framework -----------------------------------------------------------------------------
+
+
+def _checked(chosen: Format, source: FolderSource, own: str | None, limits: Limits) -> Checked:
+    judge = _judge_of(chosen)
+    started = time.monotonic()
+    try:
+        if own is not None:
+            python = own_python(chosen.name, judge, own)
+        else:
+            python = judge_python(chosen.name, judge)
+    except JudgeMissing as missing:
+        return Checked(format=chosen.name, title=chosen.title, missing=missing)
+    with tempfile.TemporaryDirectory(prefix="rlconvert-") as work:
+        enclosure = Enclosure(os.path.realpath(work), limits)
+        verdict = heard(judge, python, source, enclosure)
+    verdict = _with_claims(verdict, list(_claims(source, chosen.name)))
+    return Checked(
+        format=chosen.name,
+        title=chosen.title,
+        verdict=verdict,
+        network_blocked=enclosure.network_blocked,
+        seconds=time.monotonic() - started,
+    )
+
+
+def heard(judge: Judge, python: str, source: FolderSource, enclosure: Enclosure) -> Verdict:
+    """A judge's verdict, without a trace of this machine; no answer is a red one."""
+    try:
+        verdict = judge.hear(_Hearing(source, judge, python, enclosure))
+    except CheckFailed as error:
+        verdict = Verdict(faults=(str(error),))
+    clean = _Cleaner(source.root, enclosure.work, python)
+    return replace(
+        verdict,
+        tasks=tuple(
+            replace(each, reason=None if each.reason is None else clean(each.reason))
+            for each in verdict.tasks
+        ),
+        faults=tuple(map(clean, verdict.faults)),
+        warnings=tuple(map(clean, verdict.warnings)),
+    )
+
+
+@dataclass(slots=True)
+class _Hearing:
+    source: FolderSource
+    judge: Judge
+    python: str
+    enclosure: Enclosure
+    _bare: str | None = None
+    _asked: int = 0
+
+    def ask(self, script: str, *arguments: str) -> bytes:
+        self._asked += 1
+        path = Path(self.enclosure.work, f"answer-{self._asked}")
+        command = [self.python, f"{self.judge.scripts}/{script}"]
+        command += [each.replace(ANSWER, str(path)) for each in arguments]
+        last_words = self.enclosure.run(command, self.judge.environment)
+        if not path.is_file() or path.is_symlink() or not path.stat().st_size:
+            raise CheckFailed(
+                f"{script} wrote no verdict; its last words: {last_words or 'none'}",
+                reason="no-verdict",
+            )
+        if path.stat().st_size > _MAX_ANSWER:
+            raise CheckFailed(f"the verdict of {script} is too long", reason="garbled-verdict")
+        return path.read_bytes()
+
+    def note(self, name: str, text: str) -> str:
+        path = Path(self.enclosure.work, name)
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+        return str(path)
+
+    def serve(self, repo_id: str) -> str:
+        if not is_repo_id(repo_id):
+            raise CheckFailed(f"{repo_id!r} is no name of a repo", reason="no-such-repo")
+        hub = Path(self.enclosure.work, "hub", "datasets")
+        if self._bare is None:
+            self._bare = f"{self.enclosure.work}/served.git"
+            rule = f'[url "{Path(self.enclosure.work, "hub").as_uri()}/"]\n\tinsteadOf = {_HUB}\n'
+            Path(self.enclosure.home, ".gitconfig").write_text(rule, encoding="utf-8")
+            make_bare(self.source, self._bare, self.enclosure.environment())
+        place = hub / repo_id
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not place.is_symlink():
+            place.symlink_to(self._bare)
+        return f"{_HUB}datasets/{repo_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Cleaner:
+    """Takes paths and addresses of this machine and this run out of what a framework said."""
+
+    out: str
+    work: str
+    python: str
+
+    def __call__(self, text: str) -> str:
+        work = re.escape(self.work)
+        text = re.sub(rf"{work}(?:/scratch(?:/tmp\w+)?)?", "TEMP", text)
+        text = text.replace(self.out, "OUT").replace(str(Path(self.python).parent), "PYTHON")
+        text = re.sub(r"\b0x[0-9a-f]{6,}\b", "0x...", text)
+        return text if len(text) <= _TEXT else f"{text[: _TEXT // 2]} ... {text[-_TEXT // 2 :]}"
+
+
+# --- what the repo claims ----------------------------------------------------------------------
+
+
+def _claims(source: FolderSource, name: str) -> Iterator[TaskVerdict]:
+    """The tasks that the record of the conversion says are here for a framework."""
+    if source.kind(PROVENANCE) is not Kind.FILE or source.kind(MANIFEST) is not Kind.FILE:
+        return
+    origin = parse_provenance(source.read(PROVENANCE, _MAX_RECORDS)).source.format
+    for line in source.lines(MANIFEST):
+        record = parse(TaskRecord, line, MANIFEST)
+        if name in record.targets:
+            yield TaskVerdict(record.targets[name].id, place=record.folder)
+        elif name == origin and record.folder is not None:
+            yield TaskVerdict(record.task, place=record.folder)
+
+
+def _with_claims(verdict: Verdict, claims: list[TaskVerdict]) -> Verdict:
+    ids = {each.task for each in verdict.tasks}
+    places = {each.place for each in verdict.tasks if each.place is not None}
+    gone = "the record of the conversion lists it, and it is not here"
+    missing = [
+        replace(claim, reason=gone)
+        for claim in claims
+        if not (claim.place in places if places and claim.place is not None else claim.task in ids)
+    ]
+    warnings = verdict.warnings
+    if claims and len(ids) > len(claims) - len(missing):
+        more = len(ids) - len(claims) + len(missing)
+        warnings = (*warnings, f"tasks that the record of the conversion does not list: {more}")
+    return replace(verdict, tasks=(*verdict.tasks, *missing), warnings=warnings)
+
+
+# --- records -----------------------------------------------------------------------------------
+
+
+def _records(source: FolderSource) -> dict[str, CheckRecord]:
+    if source.kind(CHECKS) is not Kind.FILE:
+        return {}
+    return parse_checks(source.read(CHECKS, _MAX_RECORDS))
+
+
+def _write(source: FolderSource, records: dict[str, CheckRecord], digest: str) -> bool:
+    """Write the records, and the card's section where there is one; whether there is."""
+    if not records:
+        return False
+    if source.kind(OURS) not in (None, Kind.FOLDER):
+        raise UnsafePath(
+            "it is no folder, so no record can stand in it",
+            reason="not-a-folder",
+            file=OURS,
+            remedy="Remove it",
+        )
+    with writing(OURS):
+        Path(source.root, OURS).mkdir(exist_ok=True)
+    replace_file(f"{source.root}/{CHECKS}", Blob(checks_text(records)))
+    if source.kind(_CARD) is not Kind.FILE:
+        return False
+    titles = {name: get_format(name).title for name in format_names()}
+    card = with_proof(source.read(_CARD, _MAX_CARD), proof_text(records, digest, titles))
+    if card is None:
+        return False
+    replace_file(f"{source.root}/{_CARD}", Blob(card))
+    return True

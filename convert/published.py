@@ -1,0 +1,145 @@
+"""A repo as it would be published: its files, their digest, and a bare git repository of them.
+
+`README.md` and `.rlconvert/` are outside every layout, and git's own files outside every repo.
+Bytes go into git as they are: no attribute, filter or ignore rule of the repo is applied.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from .errors import CheckFailed, UnsafePath
+from .files import Blob, printable
+from .source import BOOKKEEPING, FolderSource, Kind
+
+OUTSIDE = frozenset({"README.md"})
+"""Files at the root that no layout reads."""
+
+_COMMIT = b"commit refs/heads/main\ncommitter rlconvert <rlconvert@localhost> 0 +0000\ndata 0\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file or link of the repo."""
+
+    path: str
+    kind: Kind
+
+
+def members(source: FolderSource, folder: str = "") -> Iterator[Member]:
+    """Every file and link, in one order; `UnsafePath` for what can be in no repo."""
+    for item in source.items(folder):
+        path = f"{folder}/{item.name}" if folder else item.name
+        if item.kind is Kind.FOLDER:
+            if path not in BOOKKEEPING:
+                yield from members(source, path)
+        elif item.kind is Kind.OTHER:
+            raise UnsafePath(
+                "a device, socket or pipe cannot be published",
+                reason="not-a-file",
+                file=printable(path),
+                remedy="Remove it",
+            )
+        elif path not in BOOKKEEPING:  # in a clone, `.git` may be a file
+            yield Member(path, item.kind)
+
+
+def layout_digest(source: FolderSource) -> str:
+    """A digest of paths and bytes; modes are left out: the Hub's HTTP side keeps none."""
+    whole = hashlib.sha256()
+    for member in members(source):
+        if member.path in OUTSIDE:
+            continue
+        mark = b"l" if member.kind is Kind.LINK else b"f"
+        digest = _blob(source, member)[0].sha256
+        whole.update(b"%s %s %s\0" % (mark, digest.encode(), os.fsencode(member.path)))
+    return f"sha256:{whole.hexdigest()}"
+
+
+def _blob(source: FolderSource, member: Member) -> tuple[Blob, bool]:
+    """The bytes of a member, and whether it is executable."""
+    full = f"{source.root}/{member.path}"
+    if member.kind is Kind.LINK:
+        return Blob(os.fsencode(os.readlink(full))), False  # noqa: PTH115 - a Path tidies it
+    status = os.stat(full, follow_symlinks=False)  # noqa: PTH116
+    blob = Blob.of_file(full, status.st_size, status.st_mtime_ns, name=printable(member.path))
+    return blob, bool(status.st_mode & stat.S_IXUSR)
+
+
+def make_bare(source: FolderSource, folder: str, environment: Mapping[str, str]) -> None:
+    """A bare git repository with one commit of the repo at `folder`; `CheckFailed` without git."""
+    Path(folder).mkdir(parents=True)
+    _git(["init", "--quiet", "--bare", folder], environment)
+    git = ["git", "-C", folder]
+    # As partial and by-commit clones want it of a server.
+    for setting in ("uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"):
+        _git(["-C", folder, "config", setting, "true"], environment)
+    _git(["-C", folder, "symbolic-ref", "HEAD", "refs/heads/main"], environment)
+    with subprocess.Popen(
+        [*git, "fast-import", "--quiet"],
+        env=dict(environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            if process.stdin is not None:  # it is a pipe
+                _import(source, process.stdin)
+                process.stdin.close()
+            status = process.wait()
+        except BrokenPipeError:
+            status = process.wait() or 1
+        except BaseException:
+            process.kill()
+            raise
+    if status:
+        raise _no_git(f"git fast-import ended with {status}")
+
+
+def _import(source: FolderSource, stream: IO[bytes]) -> None:
+    stream.write(_COMMIT)
+    for member in members(source):
+        blob, executable = _blob(source, member)
+        mode = b"120000" if member.kind is Kind.LINK else b"100755" if executable else b"100644"
+        stream.write(b"M %s inline %s\ndata %d\n" % (mode, _quoted(member.path), blob.size))
+        for chunk in blob.chunks():
+            stream.write(chunk)
+        stream.write(b"\n")
+
+
+def _quoted(path: str) -> bytes:
+    """A path as git reads it."""
+    raw = os.fsencode(path)
+    escaped = raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"%s"' % escaped
+
+
+def _git(arguments: list[str], environment: Mapping[str, str]) -> None:
+    try:
+        done = subprocess.run(
+            ["git", *arguments],  # noqa: S607 - the user's git
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        raise _no_git(str(error)) from error
+    if done.returncode:
+        raise _no_git(done.stderr.strip())
+
+
+def _no_git(problem: str) -> CheckFailed:
+    return CheckFailed(
+        f"the repo cannot be put into git: {problem}",
+        reason="no-git",
+        remedy="Install git, or correct what it says",
+    )
