@@ -79,6 +79,7 @@ class Report:
         self.notes: dict[tuple[str, str, Fate, str], Tally] = {}
         self.ways: dict[str, Counter[str]] = {target: Counter() for target in targets}
         self.first_fault: RlconvertError | None = None
+        self._ways_drop = False
         self._write = write
         self._line({"schema": LOSS_SCHEMA, "source": source, "targets": list(targets)})
 
@@ -87,6 +88,7 @@ class Report:
         if not self.ways[target][way]:
             table = {path: _fate_record(fates[path]) for path in field_paths() if path in fates}
             self._line({"target": target, "way": way, "fields": table})
+            self._ways_drop |= any(fate.fate is Fate.DROPPED for fate in fates.values())
         self.ways[target][way] += 1
 
     def note(self, target: str, task: str, note: Note) -> None:
@@ -142,8 +144,8 @@ class Report:
 
     @property
     def any_loss(self) -> bool:
-        """Whether something was dropped from a task that was converted."""
-        return any(fate is Fate.DROPPED for (_, _, fate, _) in self.notes)
+        """Whether something was dropped from a task that was converted, or by the way it went."""
+        return self._ways_drop or any(fate is Fate.DROPPED for (_, _, fate, _) in self.notes)
 
     def facts(self) -> dict[str, object]:
         """Everything counted, for ``--json``."""
