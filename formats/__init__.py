@@ -6,5 +6,7 @@ format is used, so a broken or heavy one costs nothing to the others.
 
 FORMATS: dict[str, str] = {
     "harbor": "rlconvert.formats.harbor",
+    "verifiers": "rlconvert.formats.verifiers",
+    "openenv": "rlconvert.formats.openenv",
     "nemo": "rlconvert.formats.nemo",
 }

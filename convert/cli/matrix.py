@@ -47,12 +47,11 @@ def show_formats(*, matrix: bool) -> None:
             ((each.name, why) for each in every for why in each.refusals.values()),
         )
         return
-    columns = [(each, way) for each in every for way in each.ways]
-    head = ("field", *(f"{each.name}: {way}" for each, way in columns))
-    show_rows(
-        head,
-        (
-            (path, *(each.ways[way][path].fate.value for each, way in columns))
-            for path in field_paths()
-        ),
-    )
+    for each in every:
+        show_rows(
+            (f"into {each.name}", *each.ways),
+            (
+                (path, *(fates[path].fate.value for fates in each.ways.values()))
+                for path in field_paths()
+            ),
+        )

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rlconvert.files import Blob
 from rlconvert.format import (
     AddEntry,
     Aim,
     Fate,
-    Note,
     Outcome,
     PutFile,
     PutTree,
@@ -24,15 +22,16 @@ from rlconvert.formats.taskfolder.folder import FORMAT
 from rlconvert.formats.taskfolder.layouts import MANIFEST, REGISTRY
 from rlconvert.formats.taskfolder.registries import (
     dataset_entries,
-    filtered_registry,
+    kept_registry,
     listed,
-    names_what_stands,
+    registry_note,
 )
 from rlconvert.formats.taskfolder.saying import (
     folder_name,
     folder_of,
     foreign_extras,
     own_extras,
+    rebuilt_rewards,
 )
 from rlconvert.model import Native, Repo, Task
 
@@ -62,30 +61,27 @@ class HarborWriter:
             id=name,
             native=Native(path, tree),
             parts=(PutTree(path, tree), *listed(FORMAT, task.id, path, tasksets)),
-            notes=(*own_extras(task, Fate.EXACT), *foreign_extras(task, FORMAT)),
+            notes=(
+                *own_extras(task, Fate.EXACT),
+                *foreign_extras(task, FORMAT),
+                *rebuilt_rewards(task, tree),
+            ),
         )
 
     def close(self, outcome: Outcome) -> Iterator[PutFile | AddEntry | RepoNote]:
         """`registry.json` names what is there: verbatim where nothing was left out."""
-        registry = outcome.shared.file(REGISTRY) if self._home else None
-        if registry is not None:
-            data = registry.blob.read()
-            if not (outcome.complete and names_what_stands(data, outcome)):
-                yield PutFile(REGISTRY, Blob(filtered_registry(data, outcome)))
-                yield _note("tasks that were left out are taken out of registry.json")
-        elif self._repo.explicit or not self._alone:
+        came_back = self._home and self._repo.format != FORMAT
+        if self._home and REGISTRY in outcome.shared:
+            yield from kept_registry(outcome)
+        elif (self._repo.explicit and not came_back) or not self._alone:
             yield from dataset_entries(FORMAT, self._repo, outcome)
         if self._home and not outcome.complete and MANIFEST in outcome.shared:
-            yield _note("dataset.toml still names the tasks that were left out")
+            yield registry_note("dataset.toml still names the tasks that were left out")
 
     def owns(self, path: str) -> bool:
         # Another format's files of this name would become the registry of these tasks.
         foreign = path == REGISTRY and not self._home
         return foreign or (not self._alone and path.startswith("tasks/"))
-
-
-def _note(reason: str) -> RepoNote:
-    return RepoNote(Note(field="tasksets", fate=Fate.TRANSLATED, reason=reason))
 
 
 def open_writer(repo: Repo, aim: Aim) -> HarborWriter:

@@ -1,0 +1,60 @@
+"""Verifiers: Harbor's task folders, loaded by its built-in taskset `harbor`."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rlconvert.format import Aim, Finding, Format, Option, Options, Reader, Writer
+from rlconvert.formats.taskfolder.fates import REFUSALS as FOLDER_REFUSALS
+
+from .fates import REFUSALS, WAYS
+
+if TYPE_CHECKING:
+    from rlconvert.model import Repo
+    from rlconvert.source import Source
+
+
+def _sniff(source: Source) -> Finding | None:
+    from .reader import sniff
+
+    return sniff(source)
+
+
+def _reader(source: Source, options: Options) -> Reader:
+    from .reader import open_reader
+
+    return open_reader(source, options)
+
+
+def _writer(repo: Repo, aim: Aim) -> Writer:
+    from .writer import open_writer
+
+    return open_writer(repo, aim)
+
+
+FORMAT = Format(
+    name="verifiers",
+    title="Verifiers",
+    version="0.4.0",
+    sniff=_sniff,
+    reader=_reader,
+    writer=_writer,
+    ways=WAYS,
+    refusals=MappingProxyType(dict(FOLDER_REFUSALS) | dict(REFUSALS)),
+    writer_options=(
+        Option(
+            name="image-template",
+            help="The image of tasks that have only a Dockerfile: ghcr.io/org/{task}:latest.",
+        ),
+        Option(
+            name="image-map",
+            help="A JSON file with the image of each such task, by its id.",
+            file=True,
+        ),
+        Option(name="reward-key", help="The named reward that Verifiers is to report."),
+        Option(
+            name="repo-id", help="The Hub repo (org/name) the output is for; the card names it."
+        ),
+    ),
+)
