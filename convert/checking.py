@@ -274,18 +274,24 @@ class _Hearing:
         return f"{_HUB}datasets/{repo_id}"
 
 
-@dataclass(frozen=True, slots=True)
 class _Cleaner:
     """Takes paths and addresses of this machine and this run out of what a framework said."""
 
-    out: str
-    work: str
-    python: str
+    def __init__(self, out: str, work: str, python: str) -> None:
+        places = [
+            (out, "OUT"),
+            (str(Path(python).parents[1]), "PYTHON"),
+            (str(Path(python).resolve().parents[1]), "PYTHON"),
+            (tempfile.gettempdir(), "TEMP"),
+            (str(Path.home()), "HOME"),
+        ]
+        self._places = [each for each in places if len(each[0]) > 1]
+        self._work = re.compile(rf"{re.escape(work)}(?:/scratch(?:/tmp\w+)?)?")
 
     def __call__(self, text: str) -> str:
-        work = re.escape(self.work)
-        text = re.sub(rf"{work}(?:/scratch(?:/tmp\w+)?)?", "TEMP", text)
-        text = text.replace(self.out, "OUT").replace(str(Path(self.python).parent), "PYTHON")
+        text = self._work.sub("TEMP", text)
+        for path, word in self._places:
+            text = re.sub(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])", word, text)
         text = re.sub(r"\b0x[0-9a-f]{6,}\b", "0x...", text)
         return text if len(text) <= _TEXT else f"{text[: _TEXT // 2]} ... {text[-_TEXT // 2 :]}"
 

@@ -466,3 +466,14 @@ def test_git_holds_the_very_bytes(tmp_path: Path) -> None:
 def test_no_git(tmp_path: Path) -> None:
     with pytest.raises(CheckFailed, match="cannot be put into git"):
         make_bare(FolderSource(str(HELLO)), str(tmp_path / "bare"), {"PATH": "/nowhere"})
+
+
+def test_verdicts_name_no_place_of_this_machine(ask: Ask, repo: Path) -> None:
+    prefix = Path(sys.executable).resolve().parents[1]
+    home = Path.home()
+    text = f"{repo}/tasks, {prefix}/lib/x.py, {home}/.cache, /logs/verifier/reward.txt 0x7f00aa00bb"
+    said = json.dumps({"tasks": [["hello", text]], "faults": [text]})
+    verdict = red(ask(said))
+    cleaned = "OUT/tasks, PYTHON/lib/x.py, HOME/.cache, /logs/verifier/reward.txt 0x..."
+    assert verdict.faults == (cleaned,)
+    assert verdict.failures[0].reason == cleaned
