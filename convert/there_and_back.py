@@ -165,12 +165,20 @@ class _Comparison:
         return (*_different(mine.tree, theirs.tree), *rows)
 
     def _changed_meaning(self, before: Task, after: Task) -> tuple[str, ...]:
-        """Fields that differ, read without the sidecar, and that no way says are lost."""
+        """Fields that differ, read without the sidecar, and that the report does not speak of.
+
+        It speaks of what every way drops, and in notes of what is special to tasks.
+        """
         said = {
             path
             for fates in self._ways.values()
             for path, fate in fates.items()
             if fate.fate is Fate.DROPPED
+        }
+        said |= {
+            field
+            for _, field, fate, _ in self._result.there.report.notes
+            if fate in (Fate.DROPPED, Fate.TRANSLATED)
         }
         return tuple(sorted(differing_fields(before, after) - said))
 

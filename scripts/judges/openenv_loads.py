@@ -6,7 +6,7 @@ What OpenEnv would download from the Hub is laid out first: the files below `tas
 else, without empty folders, a link as a file that holds its target. Then
 
 * `resolve_task_dirs` lists the tasks, whose order is their identity;
-* each of them goes through Harbor's `Task.is_valid_dir` and `Task(...)`, and its instruction through
+* each of them goes through Harbor's `Task.is_valid_dir` and `Task(...)`, and its text through
   OpenEnv's own `read_instruction`;
 * `openenv harbor info` counts them.
 
@@ -37,14 +37,13 @@ from pathlib import Path
 def download(repo: Path, target: Path) -> None:
     """What `snapshot_download(allow_patterns=["tasks/**"], local_dir=...)` leaves of a repo."""
     target.mkdir()
-    for folder, folders, files in (repo / "tasks").walk():
-        links = [name for name in folders if (folder / name).is_symlink()]
-        for name in [*files, *links]:
-            place = target / (folder / name).relative_to(repo)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            source = folder / name
-            held = os.readlink(source).encode() if source.is_symlink() else source.read_bytes()
-            place.write_bytes(held)
+    for source in (repo / "tasks").rglob("*"):  # which goes through no link
+        if source.is_dir() and not source.is_symlink():
+            continue
+        place = target / source.relative_to(repo)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        held = str(source.readlink()).encode() if source.is_symlink() else source.read_bytes()
+        place.write_bytes(held)
 
 
 def error_of(task: Path, dataset: Path) -> str | None:

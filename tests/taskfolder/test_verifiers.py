@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rlconvert.errors import UsageError
 from rlconvert.files import Blob, File, make_tree
-from rlconvert.format import Aim, Refusal, Written, get_format
+from rlconvert.format import Aim, Options, Refusal, Written, get_format
 from rlconvert.formats.taskfolder.documents import parse_toml
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
 from rlconvert.formats.taskfolder.folder import task_from_folder
@@ -40,10 +40,9 @@ def task_of(case: Case) -> Task:
     return task_from_folder(case.name, f"tasks/{case.name}", tree)
 
 
-def written(task: Task, *, alone: bool = True, **options: str) -> Written | Refusal:
+def written(task: Task, options: Options | None = None, *, alone: bool = True) -> Written | Refusal:
     """What the writer makes of a task."""
-    named = {name.replace("_", "-"): value for name, value in options.items()}
-    return open_writer(REPO, Aim(options=named, alone=alone)).task(task, ("set",))
+    return open_writer(REPO, Aim(options=options or {}, alone=alone)).task(task, ("set",))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -66,7 +65,7 @@ BUILT = next(case for case in FAILING if case.name == "Dockerfile")
 
 
 def test_an_image_makes_a_dockerfile_acceptable() -> None:
-    made = written(task_of(BUILT._replace(name="a.b")), image_template="ghcr.io/org/{task}:1")
+    made = written(task_of(BUILT._replace(name="a.b")), {"image-template": "ghcr.io/org/{task}:1"})
     assert isinstance(made, Written)
     assert made.way == "imaged"
     assert made.rewritten == ("task.toml",)
@@ -77,7 +76,7 @@ def test_an_image_makes_a_dockerfile_acceptable() -> None:
 
 
 def test_beside_other_targets_the_folder_with_an_image_stands_apart() -> None:
-    made = written(task_of(BUILT._replace(name="b")), alone=False, image_template="{task}")
+    made = written(task_of(BUILT._replace(name="b")), {"image-template": "{task}"}, alone=False)
     assert isinstance(made, Written)
     assert made.native.path == "tasks-verifiers/b"
 
@@ -85,12 +84,12 @@ def test_beside_other_targets_the_folder_with_an_image_stands_apart() -> None:
 def test_the_map_wins_and_an_image_that_is_there_stays(tmp_path: Path) -> None:
     file = tmp_path / "images.json"
     file.write_text(json.dumps({"b": "other/b@sha256:" + "0" * 64}))
-    options = {"image_map": str(file), "image_template": "x/{task}"}
-    made = written(task_of(BUILT._replace(name="b")), **options)
+    options = {"image-map": str(file), "image-template": "x/{task}"}
+    made = written(task_of(BUILT._replace(name="b")), options)
     assert isinstance(made, Written)
     assert made.notes[0].detail.startswith("other/b@sha256:")
     for case in TAKEN:
-        kept = written(task_of(case), **options)
+        kept = written(task_of(case), options)
         assert isinstance(kept, Written), kept
         assert kept.way == "delegated"
 
@@ -98,15 +97,15 @@ def test_the_map_wins_and_an_image_that_is_there_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"image_template": "ghcr.io/org/x"}, "bad-image-template"),
-        ({"image_template": "Bad Image/{task}"}, "bad-image-template"),
-        ({"image_map": "/nowhere"}, "bad-image-map"),
-        ({"repo_id": "x"}, "bad-repo-id"),
+        ({"image-template": "ghcr.io/org/x"}, "bad-image-template"),
+        ({"image-template": "Bad Image/{task}"}, "bad-image-template"),
+        ({"image-map": "/nowhere"}, "bad-image-map"),
+        ({"repo-id": "x"}, "bad-repo-id"),
     ],
 )
 def test_options_that_make_no_sense(options: dict[str, str], reason: str) -> None:
     with pytest.raises(UsageError) as caught:
-        written(task_of(TAKEN[0]), **options)
+        written(task_of(TAKEN[0]), options)
     assert caught.value.reason == reason
 
 
@@ -114,11 +113,11 @@ def test_options_that_make_no_sense(options: dict[str, str], reason: str) -> Non
 def test_a_map_that_is_none(text: str, tmp_path: Path) -> None:
     (tmp_path / "map").write_text(text)
     with pytest.raises(UsageError):
-        written(task_of(TAKEN[0]), image_map=str(tmp_path / "map"))
+        written(task_of(TAKEN[0]), {"image-map": str(tmp_path / "map")})
 
 
 def test_a_name_that_no_image_can_have() -> None:
-    made = written(task_of(BUILT._replace(name="Big Name")), image_template="x/{task}")
+    made = written(task_of(BUILT._replace(name="Big Name")), {"image-template": "x/{task}"})
     assert isinstance(made, Refusal)
     assert made.reason == "image-not-a-reference"
 
