@@ -30,6 +30,7 @@ from rlconvert.formats.taskfolder.saying import (
     folder_of,
     foreign_extras,
     own_extras,
+    rebuilt_rewards,
 )
 from rlconvert.formats.taskfolder.tables import TaskOs
 from rlconvert.model import Native, Repo, Task
@@ -77,6 +78,7 @@ class OpenEnvWriter:
                 *_notes(task, tree),
                 *own_extras(task, Fate.DELEGATED),
                 *foreign_extras(task, FOLDER),
+                *rebuilt_rewards(task, tree),
             ),
         )
 

@@ -31,6 +31,7 @@ from rlconvert.formats.taskfolder.saying import (
     folder_of,
     foreign_extras,
     own_extras,
+    rebuilt_rewards,
 )
 from rlconvert.formats.taskfolder.tables import TaskTable
 from rlconvert.model import Native, Repo, Task
@@ -99,6 +100,7 @@ class VerifiersWriter:
                 *notes_of(folder.tree, folder.config, keys),
                 *own_extras(task, Fate.DELEGATED),
                 *foreign_extras(task, FOLDER),
+                *rebuilt_rewards(task, tree),
             ),
             rewritten=(CONFIG,) if imaged and carried else (),
         )
