@@ -5,9 +5,8 @@
     result = rlconvert.convert("org/name", "out", to=[TARGET])
     print(result.report.facts())
 
-`convert`, `inspect`, `roundtrip` and `check` do what the verbs of the same name do on the command line.
-They raise `rlconvert.errors.RlconvertError` for what ends a run; faults of single tasks are in the
-report.
+The functions do what the verbs of the same name do on the command line. They raise
+`rlconvert.errors.RlconvertError` for what ends a run; faults of single tasks are in the report.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import check, convert, inspect, roundtrip
+    from .api import check, convert, convert_shard, inspect, merge, roundtrip
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "check", "convert", "inspect", "roundtrip"]
+__all__ = ["__version__", "check", "convert", "convert_shard", "inspect", "merge", "roundtrip"]
 
 
 def __getattr__(name: str) -> object:

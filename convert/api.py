@@ -44,6 +44,35 @@ def convert(
         return pipe.convert(opened, choose_format(opened, read_as), to, out, settings or Settings())
 
 
+def convert_shard(
+    source: str | Source,
+    out: str,
+    *,
+    to: Sequence[str],
+    shard: tuple[int, int],
+    read_as: str | None = None,
+    settings: Settings | None = None,
+) -> int:
+    """The first half of a conversion for every n-th task; `merge` makes the output of all."""
+    with _opened(source) as opened:
+        chosen = choose_format(opened, read_as)
+        return pipe.convert_shard(opened, chosen, to, out, settings or Settings(), shard)
+
+
+def merge(
+    source: str | Source,
+    out: str,
+    shards: Sequence[str],
+    *,
+    read_as: str | None = None,
+    settings: Settings | None = None,
+) -> Conversion:
+    """The output of a conversion whose shards are all there."""
+    with _opened(source) as opened:
+        chosen = choose_format(opened, read_as)
+        return pipe.merge(opened, chosen, out, shards, settings or Settings())
+
+
 def inspect(
     source: str | Source,
     *,

@@ -8,7 +8,6 @@ needs it, else their bytes go to the sidecar.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping
 
 from .card import Card, render
@@ -31,6 +30,7 @@ from .provenance import SidecarWriter
 from .report import Report
 from .sink import Sink
 from .spool import Spool
+from .staging import Staging
 from .workers import Made, Result
 
 CARD = "README.md"
@@ -86,11 +86,11 @@ class Assembler:
 
     # tasks
 
-    def skip(self) -> None:
-        """A task was left out because the user asked for it."""
-        self._left_out += 1
+    def skip(self, count: int) -> None:
+        """So many tasks were left out because the user asked for it."""
+        self._left_out += count
 
-    def take(self, result: Result) -> list[RlconvertError]:
+    def take(self, result: Result, staging: Staging) -> list[RlconvertError]:
         """Put one task in its place. What is given back says why it is not in every target."""
         ref, fault = result.ref, result.fault
         if fault is None and (other := self._spool.claim("task", ref.id)) is not None:
@@ -105,17 +105,17 @@ class Assembler:
             )
         if fault is not None:
             self._report.fault(fault)
-            self._discard(result)
+            self._discard(result, staging)
             self._left_out += 1
             return [fault]
         refused = list(result.refused)
         if refused and self._drop_refused:
-            self._discard(result)
+            self._discard(result, staging)
             return self._refuse(ref.id, refused)
         done = 0
         placed: set[str] = set()
         for made in result.made:
-            taken = self._place(made, placed)
+            taken = self._place(made, placed, staging)
             if taken is not None:
                 refused.append((made.target, taken))
                 continue
@@ -140,14 +140,14 @@ class Assembler:
         self._left_out += bool(refused)
         return [refusal.as_error(task, target) for target, refusal in refused]
 
-    def _place(self, made: Made, placed: set[str]) -> Refusal | None:
+    def _place(self, made: Made, placed: set[str], staging: Staging) -> Refusal | None:
         """Put the folders of a task; those in `placed` stand there already, for another target."""
-        for path, staged in made.folders:
+        for path, name in made.folders:
             if path in placed:
                 continue
             above = next((up for up in parents(path) if self._spool.has("folder", up)), None)
             if above is not None or self._spool.claim("folder", path) is not None:
-                shutil.rmtree(staged, ignore_errors=True)  # gone when two targets share it
+                staging.drop(name)  # gone when two targets share it
                 return Refusal(
                     reason="folder-taken",
                     problem="another task stands where its folder would go",
@@ -155,16 +155,16 @@ class Assembler:
                     remedy="Rename one of the two tasks",
                 )
             if path:
-                self._sink.adopt(staged, path)
+                self._sink.adopt(staging.take(name), path)
             else:
-                self._sink.merge(staged)
+                self._sink.merge(staging.take(name))
             placed.add(path)
         return None
 
-    def _discard(self, result: Result) -> None:
+    def _discard(self, result: Result, staging: Staging) -> None:
         for made in result.made:
-            for _, staged in made.folders:
-                shutil.rmtree(staged, ignore_errors=True)
+            for _, name in made.folders:
+                staging.drop(name)
 
     # the rest
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import shutil
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from pathlib import Path
 
 from .assemble import Assembler
 from .errors import ExitCode, NothingRepresentable, RlconvertError, UsageError
-from .format import Aim, Fate, Format, Note, Options, Reader, get_format
+from .files import FileTree
+from .format import Aim, Fate, Format, Note, Options, get_format
+from .journal import Journal, Key, Shards, numbered
 from .model import TaskRef
 from .provenance import Sidecar, SidecarWriter
 from .report import Report
@@ -17,6 +22,7 @@ from .selection import Selection
 from .sidecar import LOSS, SCHEMA, ProvenanceRecord, SourceRecord
 from .sink import Sink, check_apart
 from .source import FolderSource, Source
+from .staging import Copied, Moved, Staging
 from .workers import Plan, Result, convert_tasks
 
 Progress = Callable[[int], None]
@@ -43,6 +49,7 @@ class Settings:
     fail_fast: bool = False
     provenance: bool = True
     drop_refused: bool = False
+    resume: bool = False
     progress: Progress | None = None
     on_verdict: OnVerdict | None = None
 
@@ -80,27 +87,89 @@ def convert(
 
     A task that cannot be read or carried is reported and left out. When not one can be carried,
     nothing is written and the `Conversion` has the error. Whatever ends the run early leaves
-    nothing at `out`.
+    nothing at `out`; with `resume` it leaves a journal beside it, to go on from.
     """
-    if not targets:
-        raise UsageError("no target format", reason="no-target", remedy="Name one with --to")
-    names = tuple(dict.fromkeys(targets))
-    if isinstance(source, FolderSource):
-        check_apart(source.root, out)
-    formats = {name: get_format(name) for name in names}
-    reader = source_format.reader(source, settings.options)
+    run = _Run(source, source_format, targets, out, settings)
+    if not settings.resume:
+        with _sink(out, settings) as sink, closing(run.tasks(sink.work)) as tasks:
+            staging = Moved(sink.work)
+            return run.assemble(sink, ((result, staging) for _, result in tasks))
+    final = Path(out).absolute()
+    with _sink(out, settings) as sink:
+        journal = Journal.start(str(final.with_name(f".{final.name}.unfinished")), run.key())
+        run.fill(journal)
+        staged = Moved(journal.work)
+        results = ((journal.result(index, ref), staged) for index, ref in enumerate(run.selected()))
+        conversion = run.assemble(sink, results)
+    shutil.rmtree(journal.folder)
+    return conversion
+
+
+def convert_shard(
+    source: Source,
+    source_format: Format,
+    targets: Sequence[str],
+    out: str,
+    settings: Settings,
+    shard: tuple[int, int],
+) -> int:
+    """The first half of a conversion for every n-th task, at `out`; how many tasks that were.
+
+    `shard` is which one of how many, from 1. A shard that was interrupted goes on when the same
+    call is made again; `merge` makes the output of all of them.
+    """
+    number, of = shard
+    if not 1 <= number <= of:
+        raise UsageError(
+            f"there is no shard {number} of {of}",
+            reason="no-such-shard",
+            remedy="Write --shard 1/4, 2/4, 3/4 and 4/4 for four",
+        )
+    run = _Run(source, source_format, targets, out, settings)
+    journal = Journal.start(str(Path(out).absolute()), run.key(shard))
+    run.fill(journal)
+    return len(journal)
+
+
+def merge(
+    source: Source, source_format: Format, out: str, shards: Sequence[str], settings: Settings
+) -> Conversion:
+    """The output of a conversion whose shards are all there: the same bytes as one run's.
+
+    Targets, options and selection are those of the shards. They stay as they are.
+    """
+    journals = [Journal.read(each) for each in shards]
+    if not journals:
+        raise UsageError("no shards to merge", reason="shard-missing")
+    key = journals[0].key
+    chosen = replace(
+        settings,
+        options=key.options,
+        selection=Selection(include=key.include, exclude=key.exclude, limit=key.limit),
+        drop_refused=key.drop_refused,
+        provenance=key.provenance,
+        resume=False,
+    )
+    run = _Run(source, source_format, key.targets, out, chosen)
+    together = Shards(journals, run.key())
+    with _sink(out, chosen) as sink:
+
+        def results() -> Iterator[tuple[Result, Staging]]:
+            for index, ref in enumerate(run.selected()):
+                journal = together.of(index)
+                yield journal.result(index, ref), Copied(journal.work, sink.work)
+
+        return run.assemble(sink, results())
+
+
+@contextmanager
+def _sink(out: str, settings: Settings) -> Iterator[Sink]:
+    """A sink that is gone without a trace unless it was committed."""
     sink = Sink(out, force=settings.force)
     try:
-        run = _Run(source, source_format, reader, formats, settings, sink)
-        conversion = run.convert()
-        if conversion.error is None:
-            sink.commit()
-        else:
-            sink.abort()
-    except BaseException:
+        yield sink
+    finally:
         sink.abort()
-        raise
-    return conversion
 
 
 class _Run:
@@ -110,91 +179,141 @@ class _Run:
         self,
         source: Source,
         source_format: Format,
-        reader: Reader,
-        formats: Mapping[str, Format],
+        targets: Sequence[str],
+        out: str,
         settings: Settings,
-        sink: Sink,
     ) -> None:
+        if not targets:
+            raise UsageError("no target format", reason="no-target", remedy="Name one with --to")
+        if isinstance(source, FolderSource):
+            check_apart(source.root, out)
         self._source = source
         self._format = source_format
-        self._reader = reader
-        self._formats = formats
         self._settings = settings
-        self._sink = sink
-        self._repo = reader.repo()
-        write = _sidecar_lines(sink) if settings.provenance else _nowhere
-        self._report = Report(source.origin.label, tuple(formats), write)
-        self._sidecar = SidecarWriter(sink if settings.provenance else None)
-        ways = {name: each.ways for name, each in formats.items()}
-        self._assembler = Assembler(
-            sink, self._report, ways, self._sidecar, drop_refused=settings.drop_refused
-        )
+        self._formats = {name: get_format(name) for name in dict.fromkeys(targets)}
+        self._reader = source_format.reader(source, settings.options)
+        self._repo = self._reader.repo()
+        self._sidecar = Sidecar.of(source)
+        self._going_home = self._sidecar is not None and self._sidecar.format in self._formats
+        self._alone = len(self._formats) == 1
+        self._home = self._alone and (self._going_home or source_format.name in self._formats)
+        aim = Aim(options=settings.options, alone=self._alone, home=self._home)
+        self._writers = {name: each.writer(self._repo, aim) for name, each in self._formats.items()}
+        self._skipped = 0
 
-    def convert(self) -> Conversion:
-        sidecar = Sidecar.of(self._source)
-        going_home = sidecar is not None and sidecar.format in self._formats
-        alone = len(self._formats) == 1
-        home = alone and (going_home or self._format.name in self._formats)
-        aim = Aim(options=self._settings.options, alone=alone, home=home)
-        writers = {name: each.writer(self._repo, aim) for name, each in self._formats.items()}
+    # the first half: every task by itself
+
+    def tasks(
+        self, work: str, numbered: Iterable[tuple[int, TaskRef]] | None = None
+    ) -> Generator[tuple[int, Result], None, None]:
+        """What becomes of each task (None: of all that are selected), folders staged in `work`.
+
+        Close it before what is in `work` is removed: workers may be writing there.
+        """
         plan = Plan(
             source_format=self._format.name,
             reader=self._reader,
-            sidecar=sidecar if going_home else None,
-            writers=tuple(writers.items()),
-            work=self._sink.work,
+            sidecar=self._sidecar if self._going_home else None,
+            writers=tuple(self._writers.items()),
+            work=work,
         )
-        refs: Iterable[TaskRef] = self._reader.refs()
-        if sidecar is not None and home and going_home:
-            refs = sidecar.in_order(refs, self._format.name)
-        self._each(convert_tasks(plan, self._selected(refs), self._settings.jobs))
-        error = self._nothing_done()
-        if error is None:
-            shared = self._repo.shared
-            if sidecar is not None and going_home and alone:
-                shared = sidecar.shared()
-            for fault in self._repo.faults:
-                self._report.fault(fault)
-            if self._repo.origin.modes_inferred:
-                for name in self._formats:
-                    self._report.note(name, "", _MODES_INFERRED)
-            self._assembler.close(self._repo, shared, writers, self._intro())
-            self._sidecar.finish(self._provenance())
-        return Conversion(
-            report=self._report,
-            source=self._format,
-            formats=self._formats,
-            out=self._sink.out,
-            error=error,
-        )
+        wanted = enumerate(self.selected()) if numbered is None else numbered
+        yield from convert_tasks(plan, wanted, self._settings.jobs)
 
-    def _selected(self, refs: Iterable[TaskRef]) -> Iterator[TaskRef]:
+    def selected(self) -> Iterator[TaskRef]:
+        """The tasks to convert, in order; counts those that are left out by choice."""
+        refs: Iterable[TaskRef] = self._reader.refs()
+        if self._sidecar is not None and self._home and self._going_home:
+            refs = self._sidecar.in_order(refs, self._format.name)
         selection, taken = self._settings.selection, 0
+        self._skipped = 0
         for ref in refs:
             full = selection.limit is not None and taken >= selection.limit
             if full or not selection.wants(ref.id):
-                self._assembler.skip()
+                self._skipped += 1
                 continue
             taken += 1
             yield ref
 
-    def _each(self, results: Iterator[Result]) -> None:
-        for result in results:
-            self._report.read += 1
-            faults = self._assembler.take(result)
-            if self._settings.progress is not None:
-                self._settings.progress(self._report.read)
-            if self._settings.on_verdict is not None:
-                self._settings.on_verdict(result.ref.id, faults)
-            if faults and self._settings.fail_fast:
-                raise faults[0]
+    def key(self, shard: tuple[int, int] = (1, 1)) -> Key:
+        """What a journal of this conversion must say that it is of."""
+        settings, selection = self._settings, self._settings.selection
+        return Key(
+            version=version("rlconvert"),
+            source=self._source.origin.label,
+            commit=self._source.origin.commit,
+            source_format=self._format.name,
+            targets=tuple(self._formats),
+            options=dict(sorted(settings.options.items())),
+            include=selection.include,
+            exclude=selection.exclude,
+            limit=selection.limit,
+            drop_refused=settings.drop_refused,
+            provenance=settings.provenance,
+            shard=shard[0],
+            shards=shard[1],
+        )
 
-    def _nothing_done(self) -> RlconvertError | None:
-        if self._report.any_converted:
+    def fill(self, journal: Journal) -> None:
+        """Convert the tasks of a journal that it does not have yet."""
+        todo = (
+            (index, ref)
+            for index, ref in numbered(self.selected(), journal.key)
+            if index not in journal
+        )
+        with closing(journal), closing(self.tasks(journal.work, todo)) as tasks:
+            for index, result in tasks:
+                journal.write(index, result)
+                if self._settings.progress is not None:
+                    self._settings.progress(len(journal))
+                if self._settings.fail_fast and (faults := result.faults()):
+                    raise faults[0]
+
+    # the second half: the output, in the source's order
+
+    def assemble(self, sink: Sink, results: Iterable[tuple[Result, Staging]]) -> Conversion:
+        """Put every task in its place, then all that belongs to none, and commit."""
+        settings = self._settings
+        write = _sidecar_lines(sink) if settings.provenance else _nowhere
+        report = Report(self._source.origin.label, tuple(self._formats), write)
+        sidecar = SidecarWriter(sink if settings.provenance else None)
+        ways = {name: each.ways for name, each in self._formats.items()}
+        assembler = Assembler(sink, report, ways, sidecar, drop_refused=settings.drop_refused)
+        for result, staging in results:
+            report.read += 1
+            faults = assembler.take(result, staging)
+            if settings.progress is not None:
+                settings.progress(report.read)
+            if settings.on_verdict is not None:
+                settings.on_verdict(result.ref.id, faults)
+            if faults and settings.fail_fast:
+                raise faults[0]
+        assembler.skip(self._skipped)
+        error = self._nothing_done(report)
+        if error is None:
+            for fault in self._repo.faults:
+                report.fault(fault)
+            if self._repo.origin.modes_inferred:
+                for name in self._formats:
+                    report.note(name, "", _MODES_INFERRED)
+            assembler.close(self._repo, self._shared(), self._writers, self._intro())
+            sidecar.finish(self._provenance(report, complete=assembler.complete))
+            sink.commit()
+        return Conversion(
+            report=report, source=self._format, formats=self._formats, out=sink.out, error=error
+        )
+
+    def _shared(self) -> FileTree:
+        if self._sidecar is not None and self._going_home and self._alone:
+            return self._sidecar.shared()
+        return self._repo.shared
+
+    def _nothing_done(self, report: Report) -> RlconvertError | None:
+        if report.any_converted:
             return None
-        if self._report.read == 1 and self._report.first_fault is not None:
-            return self._report.first_fault
-        if self._report.read:
+        if report.read == 1 and report.first_fault is not None:
+            return report.first_fault
+        if report.read:
             said, remedy = "not one task can be carried", "The reasons are in the report"
         elif self._settings.selection.everything:
             said, remedy = "the source has no tasks", None
@@ -220,7 +339,7 @@ class _Run:
         for name, value in self._settings.options.items():
             yield name, posixpath.basename(value) if name in files else value
 
-    def _provenance(self) -> ProvenanceRecord:
+    def _provenance(self, report: Report, *, complete: bool) -> ProvenanceRecord:
         origin = self._repo.origin
         return ProvenanceRecord(
             schema=SCHEMA,
@@ -232,8 +351,8 @@ class _Run:
                 commit=origin.commit,
             ),
             targets=tuple(self._formats),
-            complete=self._assembler.complete,
-            tasks=self._report.read,
+            complete=complete,
+            tasks=report.read,
             options=dict(sorted(self._options())),
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -44,7 +45,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A task as one target has it, its folders staged under the names in `folders`."""
+    """A task as one target has it; `folders` are paths and the names they are staged under."""
 
     target: str
     way: str
@@ -64,6 +65,11 @@ class Result:
     refused: tuple[tuple[str, Refusal], ...] = ()
     record: TaskRecord | None = None
     missing: dict[str, bytes] | None = None
+
+    def faults(self) -> list[RlconvertError]:
+        """Why it is not whole in every target, as far as the task itself tells."""
+        own = [] if self.fault is None else [self.fault]
+        return own + [refusal.as_error(self.ref.id, target) for target, refusal in self.refused]
 
 
 def convert_task(plan: Plan, index: int, ref: TaskRef) -> Result:
@@ -134,11 +140,16 @@ def _stage_tree(
                 file=part.path,
             )
         return staged
-    staged = f"{plan.work}/{index}-{len(trees)}"
+    name = f"{index}-{len(trees)}"
+    staged = f"{plan.work}/{name}"
     with writing(part.path):
-        write_tree(staged, part.tree)
-    trees[part.path] = (part.tree, staged)
-    return staged
+        try:
+            write_tree(staged, part.tree)
+        except FileExistsError:  # left by a run that was killed
+            shutil.rmtree(staged)
+            write_tree(staged, part.tree)
+    trees[part.path] = (part.tree, name)
+    return name
 
 
 def _record(
@@ -202,14 +213,16 @@ def _digest(tree: FileTree, path: str) -> str:
 # --- many at once ------------------------------------------------------------------------------
 
 
-def convert_tasks(plan: Plan, refs: Iterable[TaskRef], jobs: int | None) -> Iterator[Result]:
-    """Results in the order of `refs`, whatever the number of jobs (None: as many as fit)."""
-    stream = iter(enumerate(refs))
+def convert_tasks(
+    plan: Plan, numbered: Iterable[tuple[int, TaskRef]], jobs: int | None
+) -> Iterator[tuple[int, Result]]:
+    """Results in the order of the tasks, whatever the number of jobs (None: as many as fit)."""
+    stream = iter(numbered)
     first = list(islice(stream, _SMALL + 1))
     many = os.cpu_count() or 1 if jobs is None else jobs
     if many == 1 or (jobs is None and len(first) <= _SMALL):
         for index, ref in _chain(first, stream):
-            yield convert_task(plan, index, ref)
+            yield index, convert_task(plan, index, ref)
         return
     yield from _in_processes(plan, _chain(first, stream), many)
 
@@ -221,11 +234,13 @@ def _chain(
     yield from rest
 
 
-def _in_processes(plan: Plan, stream: Iterator[tuple[int, TaskRef]], jobs: int) -> Iterator[Result]:
+def _in_processes(
+    plan: Plan, stream: Iterator[tuple[int, TaskRef]], jobs: int
+) -> Iterator[tuple[int, Result]]:
     # Spawned, not forked: the process may have threads, and a worker starts in a known state.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(plan,))
-    waiting: deque[Future[list[Result]]] = deque()
+    waiting: deque[Future[list[tuple[int, Result]]]] = deque()
     try:
         while True:
             while len(waiting) < jobs * _CHUNKS_AHEAD:
@@ -254,5 +269,5 @@ def _start(plan: Plan) -> None:
     _plan.append(plan)
 
 
-def _convert_chunk(chunk: list[tuple[int, TaskRef]]) -> list[Result]:
-    return [convert_task(_plan[0], index, ref) for index, ref in chunk]
+def _convert_chunk(chunk: list[tuple[int, TaskRef]]) -> list[tuple[int, Result]]:
+    return [(index, convert_task(_plan[0], index, ref)) for index, ref in chunk]

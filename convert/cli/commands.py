@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rlconvert import __version__
-from rlconvert.errors import ExitCode, RlconvertError
+from rlconvert.errors import ExitCode, RlconvertError, UsageError
 from rlconvert.format import Format, Option, Options, format_names, get_format
 
 from .check import check
-from .flags import AsJson, Command, ConvertFlags, From, OutArg, SourceArg, TaskFlags, with_flags
+from .flags import (
+    AllowRefused,
+    AsJson,
+    Command,
+    ConvertFlags,
+    Force,
+    From,
+    OutArg,
+    SourceArg,
+    Strict,
+    TaskFlags,
+    with_flags,
+)
 from .talk import exit_on_error, progress, say, say_which
+
+if TYPE_CHECKING:
+    from rlconvert.pipe import Conversion
 
 app = typer.Typer(
     name="rlconvert",
@@ -52,11 +67,10 @@ def _convert(
     format_options: Options,
 ) -> None:
     with exit_on_error():
-        from rlconvert.api import convert
+        from rlconvert.api import convert, convert_shard
         from rlconvert.pipe import Settings
 
         from .junit import JunitReport
-        from .tables import show_conversion
 
         say_which(src)
         with (
@@ -71,18 +85,44 @@ def _convert(
                 fail_fast=flags.fail_fast,
                 provenance=not flags.no_provenance,
                 drop_refused=flags.drop_refused,
+                resume=flags.resume,
                 progress=advance,
                 on_verdict=report.case,
             )
+            if flags.shard is not None:
+                done = convert_shard(
+                    src, out, to=to, read_as=read_as, settings=settings, shard=_shard(flags.shard)
+                )
+                typer.echo(
+                    f"Shard {flags.shard}: {done} tasks. `rlconvert merge` makes the output."
+                )
+                return
             run = convert(src, out, to=to, read_as=read_as, settings=settings)
-        if flags.as_json:
-            error = {"error": _error_facts(run.error)} if run.error is not None else {}
-            _print_json({**run.report.facts(), "out": run.out, **error})
-        else:
-            show_conversion(run)
-        if run.error is not None:
-            say(f"rlconvert: {run.error}")
+        _show(run, flags.as_json)
         _leave(run.exit_code(strict=flags.strict, allow_refused=flags.allow_refused))
+
+
+def _show(run: Conversion, as_json: bool) -> None:
+    from .tables import show_conversion
+
+    if as_json:
+        error = {"error": _error_facts(run.error)} if run.error is not None else {}
+        _print_json({**run.report.facts(), "out": run.out, **error})
+    else:
+        show_conversion(run)
+    if run.error is not None:
+        say(f"rlconvert: {run.error}")
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal()):
+        raise UsageError(
+            f"{text!r} is no shard",
+            reason="no-such-shard",
+            remedy="Write --shard 1/4 for the first",
+        )
+    return int(number), int(of)
 
 
 def _error_facts(error: RlconvertError) -> dict[str, object]:
@@ -119,6 +159,29 @@ def _alias(source: Format, target: Format) -> Command:
 
     alias.__doc__ = f"Convert a {source.title} task set to {target.title}."
     return with_flags(alias, (*source.reader_options, *target.writer_options))
+
+
+@app.command()
+def merge(
+    src: SourceArg,
+    out: OutArg,
+    shards: Annotated[list[str], typer.Argument(metavar="SHARD...", help="What --shard wrote.")],
+    read_as: From = None,
+    force: Force = False,
+    strict: Strict = False,
+    allow_refused: AllowRefused = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make the output of a conversion of SRC from all its shards: the same bytes as one run."""
+    with exit_on_error():
+        from rlconvert import api
+        from rlconvert.pipe import Settings
+
+        with progress("Merging") as advance:
+            settings = Settings(force=force, progress=advance)
+            run = api.merge(src, out, shards, read_as=read_as, settings=settings)
+        _show(run, as_json)
+        _leave(run.exit_code(strict=strict, allow_refused=allow_refused))
 
 
 def inspect(

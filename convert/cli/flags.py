@@ -34,6 +34,9 @@ Strict = Annotated[
 AllowRefused = Annotated[
     bool, typer.Option("--allow-refused", help="Exit 0, not 4, when tasks were left out.")
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace OUT if rlconvert wrote it, nothing else.")
+]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", min=1, help="Worker processes.", show_default="as many as pay off"),
@@ -75,9 +78,7 @@ class TaskFlags:
 class ConvertFlags(TaskFlags):
     """What only a conversion that stays has to decide."""
 
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace OUT if rlconvert wrote it, nothing else.")
-    ] = False
+    force: Force = False
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first task that cannot go over.")
     ] = False
@@ -87,6 +88,13 @@ class ConvertFlags(TaskFlags):
             "--drop-refused", help="Leave a task that one target refuses out of all of them."
         ),
     ] = False
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a run with this flag was interrupted.")
+    ] = False
+    shard: Annotated[
+        str | None,
+        typer.Option("--shard", metavar="I/N", help="Only every N-th task, for `merge` later."),
+    ] = None
     no_provenance: Annotated[
         bool,
         typer.Option("--no-provenance", help="Write no .rlconvert/; the way back is then lost."),
