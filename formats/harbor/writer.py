@@ -70,7 +70,8 @@ class HarborWriter:
 
     def close(self, outcome: Outcome) -> Iterator[PutFile | AddEntry | RepoNote]:
         """`registry.json` names what is there: verbatim where nothing was left out."""
-        came_back = self._home and self._repo.format != FORMAT
+        # The sidecar brought the files of no task back, and there was no registry among them.
+        came_back = self._home and (self._repo.format != FORMAT or REGISTRY in self._repo.shared)
         if self._home and REGISTRY in outcome.shared:
             yield from kept_registry(outcome)
         elif (self._repo.explicit and not came_back) or not self._alone:
