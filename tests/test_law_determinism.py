@@ -1,0 +1,128 @@
+"""Law 3: the same input gives the same bytes, and converting again changes nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from laws.running import laid, room, run
+from laws.sources import FEW, NAMES, convertible, toy
+from trees import assert_same_tree
+
+__all__ = ["toy"]
+
+HERE = Path(__file__).parent
+SOURCES = [HERE.parent / "fixtures" / "harbor" / name for name in ("features", "registry")]
+
+CONVERT = """
+import sys
+from rlconvert import formats
+from rlconvert.format import get_format
+from rlconvert.pipe import Settings, convert
+from rlconvert.source import FolderSource
+
+tests, jobs, out, *sources = sys.argv[1:]
+sys.path.append(tests)
+formats.FORMATS["toy"] = "toy"
+for source in sources:
+    where = FolderSource(source)
+    for target in formats.FORMATS:
+        settings = Settings(jobs=int(jobs))
+        convert(where, get_format("harbor"), [target], f"{out}/{where.name}-{target}", settings)
+"""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where and how a run happens; nothing of it may show in the output."""
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    umask: int = 0o022
+    jobs: int = 1
+    elsewhere: bool = False
+    backwards: bool = False
+
+
+def converted(place: Path, how: Surroundings) -> Path:
+    """The outputs of one run in surroundings of its own."""
+    sources = []
+    for source in SOURCES:
+        copy = place / "sources" / source.name
+        copied(source, copy, backwards=how.backwards)
+        sources.append(copy)
+    start = place if how.elsewhere else Path("/")
+    out = place / "out"
+    paths = [path.relative_to(start) if how.elsewhere else path for path in (out, *sources)]
+    env = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+    subprocess.run(
+        [sys.executable, "-c", CONVERT, str(HERE), str(how.jobs), *map(str, paths)],
+        check=True,
+        cwd=start,
+        env={**env, **how.env},
+        umask=how.umask,
+    )
+    return out
+
+
+def copied(source: Path, copy: Path, *, backwards: bool) -> None:
+    """A copy whose folders were filled in their order, or in the other one."""
+    copy.mkdir(parents=True)
+    for item in sorted(source.iterdir(), reverse=backwards):
+        if item.is_dir() and not item.is_symlink():
+            copied(item, copy / item.name, backwards=backwards)
+        else:
+            shutil.copy2(item, copy / item.name, follow_symlinks=False)
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The outputs of a plain run."""
+    return converted(tmp_path_factory.mktemp("usual"), Surroundings())
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(Surroundings(env={"PYTHONHASHSEED": "4711"}), id="hash seed"),
+        pytest.param(Surroundings(env={"LC_ALL": "C"}), id="locale"),
+        pytest.param(
+            Surroundings(env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+            id="no UTF-8",
+            marks=pytest.mark.xfail(reason="names of files are read in the user's encoding"),
+        ),
+        pytest.param(Surroundings(env={"TZ": "Asia/Kolkata"}), id="time zone"),
+        pytest.param(Surroundings(umask=0o077), id="umask"),
+        pytest.param(Surroundings(elsewhere=True), id="current folder"),
+        pytest.param(Surroundings(jobs=2), id="jobs"),
+        pytest.param(Surroundings(backwards=True), id="order of creation"),
+    ],
+)
+def test_surroundings_do_not_show(usual: Path, how: Surroundings, tmp_path: Path) -> None:
+    """Sidecar and reports included."""
+    assert_same_tree(converted(tmp_path, how), usual)
+
+
+@settings(max_examples=FEW)
+@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("name", NAMES)
+@given(st.data())
+def test_again(name: str, target: str, data: st.DataObject) -> None:
+    """A second run gives the same bytes, and a converted repo is converted to itself."""
+    tree = data.draw(convertible(name))
+    with room() as place:
+        first = run(laid(place, tree), name, target, place / "first")
+        if first.empty:
+            return
+        second = run(laid(place / "again", tree, backwards=True), name, target, place / "second")
+        assert_same_tree(second.out, first.out)
+        third = run(first.out, target, target, place / "third")
+        assert_same_tree(third.out, first.out, ignore=[".rlconvert"])
