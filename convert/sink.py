@@ -148,6 +148,7 @@ class Sink:
             shutil.rmtree(self.work)
             os.chmod(self.stage, 0o777 & ~_umask())  # mkdtemp made it private
             self._move_into_place()
+            self._above.clear()
 
     def _move_into_place(self) -> None:
         if not os.path.lexists(self.out):

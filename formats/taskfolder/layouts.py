@@ -12,6 +12,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from rlconvert.card import licence_of
 from rlconvert.errors import Malformed, ReadError, RlconvertError, UnsafePath
@@ -141,21 +142,25 @@ def _ids(paths: list[str]) -> dict[str, str]:
     """A stable id for each folder: its name, led by as many names above as make it unique.
 
     Every member of a group of equal names gets the longer form, so that ids do not depend on
-    which came first.
+    which came first. A number follows where the longest form is taken: ``a/b`` beside ``a__b``.
     """
     ids: dict[str, str] = {}
-    todo, length = paths, 1
+    taken: set[str] = set()
+    todo, length = sorted(paths), 1
     while todo:
         named = {path: "__".join(path.split("/")[-length:]) for path in todo}
         count = Counter(map(folded, named.values()))
-        taken = set(map(folded, ids.values()))
-        again = []
+        before, again = frozenset(taken), []
         for path, name in named.items():
-            whole = length > path.count("/")
-            if whole or (count[folded(name)] == 1 and folded(name) not in taken):
+            if length > path.count("/"):
+                tries = (f"{name}-{number}" for number in range(2, len(paths) + 2))
+                ids[path] = next(each for each in chain([name], tries) if folded(each) not in taken)
+            elif count[folded(name)] == 1 and folded(name) not in before:
                 ids[path] = name
             else:
                 again.append(path)
+                continue
+            taken.add(folded(ids[path]))
         todo, length = again, length + 1
     return ids
 
