@@ -5,53 +5,65 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
+from .errors import WriteError
 from .files import folded
 
 
 class Spool:
     """A table of claims, who took an id or a path first; and lists of texts.
 
-    Claims are folded: what is one name on some file system is one claim.
+    Claims are folded: what is one name on some file system is one claim. A disk that is full is a
+    `WriteError`.
     """
 
     def __init__(self, path: str) -> None:
-        self._database = sqlite3.connect(path, isolation_level=None)
-        self._database.execute("PRAGMA journal_mode = OFF")
-        self._database.execute("PRAGMA synchronous = OFF")
-        self._database.execute("CREATE TABLE claim (key TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID")
-        self._database.execute(
-            "CREATE TABLE item (number INTEGER PRIMARY KEY, list TEXT, text TEXT)"
-        )
-        self._database.execute("BEGIN")
+        try:
+            self._database = sqlite3.connect(path, isolation_level=None)
+        except sqlite3.Error as error:
+            raise _cannot_write(error) from error
+        self._run("PRAGMA journal_mode = OFF")
+        self._run("PRAGMA synchronous = OFF")
+        self._run("CREATE TABLE claim (key TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID")
+        self._run("CREATE TABLE item (number INTEGER PRIMARY KEY, list TEXT, text TEXT)")
+        self._run("BEGIN")
+
+    def _run(self, statement: str, *values: str) -> sqlite3.Cursor:
+        try:
+            return self._database.execute(statement, values)
+        except sqlite3.Error as error:
+            raise _cannot_write(error) from error
 
     def claim(self, kind: str, name: str) -> str | None:
         """Claim `name`; the name that stands there already when somebody was first, else None."""
         key = f"{kind}:{folded(name)}"
-        done = self._database.execute("INSERT OR IGNORE INTO claim VALUES (?, ?)", (key, name))
-        if done.rowcount:
+        if self._run("INSERT OR IGNORE INTO claim VALUES (?, ?)", key, name).rowcount:
             return None
-        found = self._database.execute("SELECT name FROM claim WHERE key = ?", (key,)).fetchone()
-        return str(found[0])
+        return str(self._run("SELECT name FROM claim WHERE key = ?", key).fetchone()[0])
 
     def has(self, kind: str, name: str) -> bool:
         """Whether `name` is claimed, however it is spelled."""
         key = f"{kind}:{folded(name)}"
-        return (
-            self._database.execute("SELECT 1 FROM claim WHERE key = ?", (key,)).fetchone()
-            is not None
-        )
+        return self._run("SELECT 1 FROM claim WHERE key = ?", key).fetchone() is not None
 
     def add(self, name: str, text: str) -> None:
         """Add a text to a list."""
-        self._database.execute("INSERT INTO item (list, text) VALUES (?, ?)", (name, text))
+        self._run("INSERT INTO item (list, text) VALUES (?, ?)", name, text)
 
     def items(self, name: str) -> Iterator[str]:
         """The texts of a list, in the order in which they came."""
-        for (text,) in self._database.execute(
-            "SELECT text FROM item WHERE list = ? ORDER BY number", (name,)
-        ):
+        for (text,) in self._run("SELECT text FROM item WHERE list = ? ORDER BY number", name):
             yield str(text)
 
     def close(self) -> None:
         """Let go of the file."""
         self._database.close()
+
+
+def _cannot_write(error: sqlite3.Error) -> WriteError:
+    # SQLite names a full disk in words only; what else stops it here is one in most cases too:
+    # an empty disk has no room for the file, a full one none for the next page.
+    return WriteError(
+        f"the temporary table of the run cannot be written: {error}",
+        reason="disk-full",
+        remedy="Make room and convert again",
+    )

@@ -17,7 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
 
-from .errors import RlconvertError, TooBig, WriteError
+from .errors import ReadError, RlconvertError, TooBig, WriteError
 from .files import Blob, File, FileTree, unreadable
 from .format import AppendRow, ListItem, Note, PutTree, Reader, Refusal, Writer, Written
 from .model import RowLine, Task, TaskRef
@@ -87,14 +87,22 @@ def convert_task(plan: Plan, index: int, ref: TaskRef) -> Result:
             ref=ref,
             fault=TooBig("it is nested too deeply to be read", reason="too-deep", task=ref.id),
         )
-    return _stage(plan, index, ref, task)
+    trees: dict[str, tuple[FileTree, str]] = {}
+    try:
+        return _stage(plan, index, ref, task, trees)
+    except ReadError as error:  # a large file is only read now, and may have changed
+        for number in range(len(trees) + 1):
+            shutil.rmtree(f"{plan.work}/{index}-{number}", ignore_errors=True)
+        return Result(ref=ref, fault=error.for_task(ref.id))
 
 
-def _stage(plan: Plan, index: int, ref: TaskRef, task: Task) -> Result:
+def _stage(
+    plan: Plan, index: int, ref: TaskRef, task: Task, trees: dict[str, tuple[FileTree, str]]
+) -> Result:
+    """`trees` are the folders that were staged, by their place in the output."""
     made: list[Made] = []
     refused: list[tuple[str, Refusal]] = []
     targets: dict[str, TargetRecord] = {}
-    trees: dict[str, tuple[FileTree, str]] = {}
     for name, writer in plan.writers:
         written = writer.task(task, ref.tasksets)
         if isinstance(written, Refusal):

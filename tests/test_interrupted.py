@@ -20,17 +20,11 @@ from trees import assert_same_tree
 TWO_JOBS = Settings(jobs=2)
 MANY = 140
 
-NOT_YET = pytest.mark.xfail(
-    strict=False, reason="not yet: workers go on after the stage is removed"
-)
-
 
 # ------------------------------------------------------------------ interrupted
 
 
-@pytest.mark.parametrize(
-    "settings", [ONE_JOB, pytest.param(TWO_JOBS, marks=NOT_YET)], ids=["one job", "two jobs"]
-)
+@pytest.mark.parametrize("settings", [ONE_JOB, TWO_JOBS], ids=["one job", "two jobs"])
 @pytest.mark.parametrize("blow", [KeyboardInterrupt, MemoryError])
 def test_an_exception_half_way(
     blow: type[BaseException], settings: Settings, tmp_path: Path
@@ -94,7 +88,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=NOT_YET)])
+@pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_half_way(how: signal.Signals, jobs: str, tmp_path: Path) -> None:
     source, out = tasks(tmp_path / "source", 80), tmp_path / "place" / "out"
@@ -157,7 +151,6 @@ def test_two_jobs_give_the_bytes_of_one(target: str, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "source", "two"]
 
 
-@NOT_YET
 def test_fail_fast_with_two_jobs_leaves_nothing(tmp_path: Path) -> None:
     source, out = tasks(tmp_path / "source", MANY), tmp_path / "out"
     (source / "tasks" / "task-0003" / "instruction.md").unlink()
