@@ -1,7 +1,8 @@
 """The row files of a repo, who grades their rows, and how that is known.
 
-Only files that a config lists hold tasks: rollouts and metrics lie beside them. In a repo without
-any config, a JSONL file whose first row is a request without a response is read.
+Only files that a config lists hold tasks: rollouts and metrics lie beside them. In a repo whose
+configs list no file that is there, a JSONL file whose first row is a request without a response is
+read.
 """
 
 from __future__ import annotations
@@ -18,10 +19,20 @@ from rlconvert.errors import RlconvertError, UsageError
 from rlconvert.files import check_path
 from rlconvert.format import Options
 from rlconvert.model import Taskset
-from rlconvert.source import BOOKKEEPING, Kind, Source
+from rlconvert.source import BOOKKEEPING, Kind, Source, items_to_search
 
-from .configs import MAX_YAML, Dataset, Found, find_configs, is_config, places_of, read_configs
+from .configs import (
+    MAX_YAML,
+    Dataset,
+    Found,
+    find_configs,
+    is_config,
+    is_environment,
+    places_of,
+    read_configs,
+)
 from .jsonline import parse_line
+from .layout import AGENT as HARBOR_AGENT
 from .recognise import Grader, recognise
 from .rowshape import RowParts, take_apart
 from .servers import schemas
@@ -74,9 +85,14 @@ def row_files(source: Source, options: Options) -> RowFiles:
             result.licences.add(words)
     for path, datasets in by_path.items():
         result.files[path] = _declared(path, datasets)
-    if not result.files and (stated is not None or not texts):
+    if not result.files and not any(_is_of_folders(path, data) for path, data in texts.items()):
         _read_bare(source, stated, result)
     return result
+
+
+def _is_of_folders(path: str, config: bytes) -> bool:
+    """Whether a config's rows name task folders."""
+    return is_environment(path) and HARBOR_AGENT.encode() in config
 
 
 def _place(source: Source, dataset: Dataset, result: RowFiles) -> str | None:
@@ -233,7 +249,7 @@ def bare_row_files(source: Source) -> Iterator[str]:
         folder = todo.pop(0)
         seen += 1
         above = f"{folder}/" if folder else ""
-        items = source.items(folder)
+        items = items_to_search(source, folder)
         if any(item.name == "task.toml" for item in items):
             continue
         for item in items:

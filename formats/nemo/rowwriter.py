@@ -57,10 +57,9 @@ def is_row_task(task: Task) -> bool:
     if isinstance(task.reward, Hosted):
         return task.reward.framework == FORMAT
     native = task.native.get(FORMAT)
-    return task.reward is None and (
-        (native is not None and not native.tree.entries)
-        or (not native and FORMAT in task.extras and len(task.steps) == 1)
-    )
+    if native is not None:
+        return not native.tree.entries
+    return task.reward is None and FORMAT in task.extras
 
 
 class RowWriter:
