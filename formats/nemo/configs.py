@@ -15,7 +15,7 @@ from typing import cast
 
 from rlconvert.data import Data
 from rlconvert.errors import Malformed, RlconvertError
-from rlconvert.source import BOOKKEEPING, Kind, Source
+from rlconvert.source import BOOKKEEPING, Kind, Source, items_to_search
 
 from .layout import AGENT as HARBOR_AGENT
 from .servers import AGENTS, SERVERS
@@ -113,7 +113,7 @@ def find_configs(source: Source) -> Iterator[str]:
     todo = [("", 0)]
     while todo:
         folder, depth = todo.pop(0)
-        items = source.items(folder)
+        items = items_to_search(source, folder)
         names = {item.name for item in items}
         if "task.toml" in names:
             continue

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from rlconvert.card import licence_of
-from rlconvert.errors import Malformed, ReadError, RlconvertError, UnsafePath
+from rlconvert.errors import Malformed, RlconvertError, UnsafePath
 from rlconvert.files import FileTree, check_path, folded, parents, printable
 from rlconvert.model import Repo, TaskRef, Taskset
-from rlconvert.source import BOOKKEEPING, Kind, Source
+from rlconvert.source import BOOKKEEPING, Kind, Source, items_to_search
 
 from .dataset_schema import decode_dataset_toml
 from .documents import MAX_JSON_BYTES, MAX_TOML_BYTES
@@ -122,13 +122,7 @@ def layout_of(kind: str, tasksets: tuple[Taskset, ...], found: Found, **more: bo
 
 def task_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
     """Folders below `folder` with a `task.toml`, parents first, in order of their names."""
-    try:
-        items = source.items(folder)
-    except ReadError:
-        if not folder:
-            raise
-        return  # `shared_files` comes by here too, and reports it
-    for item in items:
+    for item in items_to_search(source, folder):
         if item.kind is not Kind.FOLDER or (not folder and item.name in BOOKKEEPING):
             continue
         path = f"{folder}/{item.name}" if folder else item.name
