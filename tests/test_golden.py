@@ -4,6 +4,7 @@
 """
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,25 +17,33 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 GOLDEN = FIXTURES / "golden"
 HARBOR_SETS = ("hello", "registry", "same-names", "root-level", "dataset-toml")
 
-CASES = [
+FOUR = ("harbor", "verifiers", "openenv", "nemo")
+# What is to be read, as what, and for whom; with an image where Verifiers is among them.
+CASES: list[tuple[str, Path, str, Sequence[str]]] = [
     *(
-        (f"harbor-to-nemo/{name}", FIXTURES / "harbor" / name, "harbor", "nemo")
+        (f"harbor-to-nemo/{name}", FIXTURES / "harbor" / name, "harbor", ["nemo"])
         for name in HARBOR_SETS
     ),
-    ("nemo-to-harbor/registry", GOLDEN / "harbor-to-nemo" / "registry", "nemo", "harbor"),
+    ("nemo-to-harbor/registry", GOLDEN / "harbor-to-nemo" / "registry", "nemo", ["harbor"]),
+    ("harbor-to-verifiers/registry", FIXTURES / "harbor" / "registry", "harbor", ["verifiers"]),
+    ("harbor-to-openenv/registry", FIXTURES / "harbor" / "registry", "harbor", ["openenv"]),
+    ("harbor-to-four/root-level", FIXTURES / "harbor" / "root-level", "harbor", FOUR),
 ]
+IMAGES = {"image-template": "registry.example.org/{task}:1"}
 
 
-@pytest.mark.parametrize(("name", "source", "read_as", "target"), CASES, ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(("name", "source", "read_as", "targets"), CASES, ids=[c[0] for c in CASES])
 def test_golden(
     name: str,
     source: Path,
     read_as: str,
-    target: str,
+    targets: Sequence[str],
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    run = convert(str(source), str(tmp_path / "out"), to=[target], read_as=read_as)
+    settings = Settings(options=IMAGES if "verifiers" in targets else {})
+    out = str(tmp_path / "out")
+    run = convert(str(source), out, to=targets, read_as=read_as, settings=settings)
     assert run.error is None
     golden = GOLDEN / name
     if request.config.getoption("update_golden"):

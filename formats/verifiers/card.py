@@ -27,12 +27,13 @@ pip install 'verifiers[harbor]=={VERIFIERS}'
 vf-eval harbor --env.taskset.repo {repo} \\
   --env.taskset.dataset {datasets[0]}{more} \\
   --env.agent.runtime.type docker --env.agent.harness.id bash \\
-  --model MODEL --client.base-url URL --client.api-key-var NAME_OF_VARIABLE
+  --model MODEL --client.base-url URL --client.api-key-var NAME_OF_VARIABLE \\
+  --no-push
 ```
 
 It loads from a Git repository alone, and keeps what it has loaded in `~/.cache/harbor` for good:
-remove that folder, or name a revision (`{repo}@REVISION`), to see a change. Time limits of the
-tasks count with `--env.taskset.ignore-timeouts false`.
+remove that folder, or put `@REVISION` behind the repo, to see a change. Time limits of the tasks
+count with `--env.taskset.ignore-timeouts false`.
 
 Datasets:
 
