@@ -52,7 +52,7 @@ def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, object]]:
             yield name, ("folder", status.st_mode)
             if len(name) < 2000:
                 yield from _walk(Path(item.path), name + "/")
-        elif item.is_file() and status.st_size < 1 << 24:
+        elif item.is_file() and status.st_size < 1 << 24 and os.access(item.path, os.R_OK):
             yield name, (status.st_mode, Path(item.path).read_bytes())
         else:
             yield name, (status.st_mode, status.st_size)
