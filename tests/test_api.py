@@ -83,4 +83,5 @@ def test_roundtrip() -> None:
 def test_names_that_do_not_exist() -> None:
     with pytest.raises(AttributeError):
         _ = rlconvert.nothing
-    assert set(rlconvert.__all__) == {"__version__", "check", "convert", "inspect", "roundtrip"}
+    verbs = {"check", "convert", "convert_shard", "inspect", "merge", "roundtrip"}
+    assert set(rlconvert.__all__) == {"__version__"} | verbs
