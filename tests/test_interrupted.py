@@ -25,7 +25,9 @@ MANY = 140
 
 
 @pytest.mark.parametrize("settings", [ONE_JOB, TWO_JOBS], ids=["one job", "two jobs"])
-@pytest.mark.parametrize("blow", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize(
+    "blow", [KeyboardInterrupt, pytest.param(MemoryError, marks=pytest.mark.slow)]
+)
 def test_an_exception_half_way(
     blow: type[BaseException], settings: Settings, tmp_path: Path
 ) -> None:
