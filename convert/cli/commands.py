@@ -157,11 +157,10 @@ def _alias(source: Format, target: Format) -> Command:
     ) -> None:
         _convert(src, out, [target.name], source.name, flags, format_options or {})
 
-    alias.__doc__ = f"Convert a {source.title} task set to {target.title}."
+    alias.__doc__ = f"Convert a task set from {source.title} to {target.title}."
     return with_flags(alias, (*source.reader_options, *target.writer_options))
 
 
-@app.command()
 def merge(
     src: SourceArg,
     out: OutArg,
@@ -272,6 +271,7 @@ def _register() -> None:
     app.command()(_convert_verb([*reading, *writing]))
     app.command()(with_flags(inspect, [*reading, *writing]))
     app.command()(with_flags(roundtrip, [*reading, *writing]))
+    app.command()(merge)
     app.command()(check)
     for source in every:
         for target in every:
