@@ -18,7 +18,7 @@ from rlconvert.formats.taskfolder.folder import task_from_folder
 from rlconvert.model import Native, RowLine, RowRef, Task, TaskRef, Taskset
 from rlconvert.source import Kind, Source
 
-from .layout import LayoutError, Row
+from .layout import AGENT, LayoutError, Row
 from .parse import HarborAgent, parse_config, parse_manifest, parse_row
 
 FORMAT = "nemo"
@@ -161,8 +161,11 @@ def _environments(source: Source) -> Iterator[Environment]:
         path = f"{_ENVIRONMENTS}/{item.name}/{_CONFIG}"
         if item.kind is not Kind.FOLDER or source.kind(path) is not Kind.FILE:
             continue
+        data = source.read(path, _MAX_YAML)
+        if AGENT.encode() not in data:
+            continue
         try:
-            config = parse_config(source.read(path, _MAX_YAML))
+            config = parse_config(data)
         except LayoutError as error:
             raise Malformed(
                 str(error), reason="bad-config", file=path, remedy="Correct the config"

@@ -11,7 +11,7 @@ Not held by the model: ids and statuses of earlier items, which mean nothing to 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, cast
 
 from rlconvert.data import Data
@@ -153,13 +153,22 @@ def _parts(
     if not isinstance(content, list):
         raise bad("bad-item", "content must be text or a list of parts", "Write it as text")
     kinds = [part.get("type") for part in content if isinstance(part, Mapping)]
-    if "output_text" in kinds and role == "assistant":
-        if not isinstance(item.get("id"), str):
-            detail = "an output message of the assistant without id"
-            (notices.refused if item.get("type") else notices.lost)(PROMPT, detail)
-        elif "input_text" in kinds or any(_unannotated(part) for part in content):
-            notices.refused(PROMPT, "output_text without annotations, or beside input_text")
-    return tuple(part_from_row(part, role, notices) for part in content)
+    if "output_text" in kinds:
+        _check_output(item, content, kinds, role, notices)
+    return tuple(part_from_row(part, notices) for part in content)
+
+
+def _check_output(
+    item: Object, content: Sequence[Json], kinds: list[Json], role: Role, notices: Notices
+) -> None:
+    """What NeMo Gym makes of `output_text`: it belongs into an assistant's message with an id."""
+    if role == "assistant" and isinstance(item.get("id"), str):
+        if set(kinds) != {"output_text"} or any(map(_unannotated, content)):
+            notices.refused(PROMPT, "output_text without annotations, or beside other parts")
+        return
+    seen = item.get("type") or kinds[0] != "output_text"
+    detail = f"output_text in a message of role {role} without id"
+    (notices.refused if seen else notices.lost)(PROMPT, detail)
 
 
 def _unannotated(part: Json) -> bool:
@@ -278,5 +287,7 @@ def _reasoning(item: Object, notices: Notices) -> Message:
     if len(plain) != len(texts):
         raise bad("bad-item", "a reasoning summary is made of texts", "Correct it")
     if not plain or item.get("encrypted_content") or item.get("content"):
-        return _opaque("reasoning", item)
+        return _opaque(
+            "reasoning", item if isinstance(item.get("id"), str) else {**item, "id": "rs"}
+        )
     return Message("assistant", tuple(Reasoning(text) for text in plain))

@@ -1,8 +1,8 @@
 """Content parts of a message: NeMo Gym's (OpenAI Responses, openai 2.44.0) <-> the model's.
 
 Accepted by NeMo Gym 0.7.0 (`openai_utils.NeMoGymResponseInputContentPart`): `input_text`,
-`input_image` (with `detail`), `input_file`, `input_audio`, `input_video`; in an assistant's output
-message also `output_text` and `refusal`. Parts of chat completions (`text`, `image_url`) are
+`input_image` (with `detail`), `input_file`, `input_video`; in an assistant's output message also
+`output_text` and `refusal`. `input_audio`, and parts of chat completions (`text`, `image_url`), are
 refused there; here they are read for what they mean.
 """
 
@@ -23,19 +23,19 @@ from .noticing import Notices, bad
 
 PROMPT = "steps.prompt"
 DETAILS = frozenset({"low", "high", "auto", "original"})
-INPUT_PARTS = frozenset({"input_text", "input_image", "input_file", "input_audio", "input_video"})
+INPUT_PARTS = frozenset({"input_text", "input_image", "input_file", "input_video"})
 
 _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,([A-Za-z0-9+/]*={0,2})")
 
 
-def part_from_row(part: Json, role: str, notices: Notices) -> MessagePart:
+def part_from_row(part: Json, notices: Notices) -> MessagePart:
     """One content part; `Malformed` for one that NeMo Gym refuses and nobody can translate."""
     if not isinstance(part, Mapping):
         raise bad("bad-part", "a content part is no object", "Write it as input_text")
     said = {key: value for key, value in part.items() if value is not None}
     match said.get("type"):
         case "input_text" | "output_text" | "text":
-            return _text(said, role, notices)
+            return _text(said, notices)
         case "input_image":
             return _image(said, notices)
         case "image_url":
@@ -43,21 +43,19 @@ def part_from_row(part: Json, role: str, notices: Notices) -> MessagePart:
         case "input_file":
             return _file(said)
         case "input_audio":
-            return _audio(said)
+            return _audio(said, notices)
         case "input_video":
             return _video(said)
     raise bad("unknown-part", f"content part {said.get('type')!r} is none that NeMo Gym knows")
 
 
-def _text(said: Object, role: str, notices: Notices) -> MessagePart:
+def _text(said: Object, notices: Notices) -> MessagePart:
     text = said.get("text")
     if not isinstance(text, str):
         raise bad("bad-part", "a text part without text", "Give it text")
     kind = said["type"]
     if kind == "text":
         notices.refused(PROMPT, "content part of type text")
-    elif kind == "output_text" and role != "assistant":
-        notices.refused(PROMPT, f"output_text in a message of role {role}")
     elif kind == "input_text" and said.keys() - {"type", "text"}:
         return Opaque("input_text", _plain(said))
     return Text(text)
@@ -97,7 +95,8 @@ def _file(said: Object) -> MessagePart:
     return Opaque("input_file", _plain(said))
 
 
-def _audio(said: Object) -> MessagePart:
+def _audio(said: Object, notices: Notices) -> MessagePart:
+    notices.refused(PROMPT, "input_audio, for which its requests have no place")
     sound = said.get("input_audio")
     if not isinstance(sound, Mapping):
         raise bad("bad-part", "input_audio without data and format", "Give it both")
@@ -166,10 +165,6 @@ def part_to_row(part: Text | Media | Opaque) -> dict[str, object]:
             return {"type": "input_file", "file_url": url}
         case Media(kind="file", name=str(name), media_type=str()):
             return {"type": "input_file", "file_data": _address(part), "filename": name}
-        case Media(kind="audio", content=Blob() as blob, media_type="audio/mp3" | "audio/wav"):
-            form = (part.media_type or "").removeprefix("audio/")
-            sound = {"data": base64.b64encode(blob.read()).decode(), "format": form}
-            return {"type": "input_audio", "input_audio": sound}
         case Media():
             raise ValueError(f"no request can hold this {part.kind}")
         case _:
