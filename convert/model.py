@@ -178,7 +178,8 @@ class Task:
     framework, the keys the model has no word for, under JSON pointers into the source's own file.
     `files` are files of the task that no part of the model owns; `schema` is the version of its
     own layout that the source states. `native` holds, by framework,
-    the verbatim source; `stripped` is the task without it.
+    the verbatim source; `stripped` is the task without it. `place` is where an edited task stood
+    in the repo that it goes home to.
     """
 
     id: str
@@ -199,6 +200,7 @@ class Task:
     schema: str | None = None
     extras: Mapping[str, Mapping[str, Data]] = field(default_factory=dict)
     native: Mapping[str, Native] = field(default_factory=dict)
+    place: str | None = None
 
     @property
     def stripped(self) -> Task:
@@ -289,7 +291,7 @@ def field_paths(of: type = Task, above: str = "") -> tuple[str, ...]:
     """
     paths: list[str] = []
     for each in fields(of):
-        if each.name in ("id", "native") or (above and each.name == "name"):
+        if each.name in ("id", "native", "place") or (above and each.name == "name"):
             continue
         if each.name == "steps":
             paths += field_paths(Step, "steps.")
@@ -299,10 +301,10 @@ def field_paths(of: type = Task, above: str = "") -> tuple[str, ...]:
 
 
 def differing_fields(left: Task, right: Task) -> set[str]:
-    """The field paths in which two tasks differ; `id` and `native` belong to a layout."""
+    """The field paths in which two tasks differ; `id`, `native` and `place` belong to a layout."""
     found: set[str] = set()
     for each in fields(Task):
-        if each.name in ("id", "native", "steps"):
+        if each.name in ("id", "native", "place", "steps"):
             continue
         if getattr(left, each.name) != getattr(right, each.name):
             found.add(each.name)

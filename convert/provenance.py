@@ -227,7 +227,7 @@ class Sidecar:
                 for new, before in zip(task.steps, old.steps, strict=True)
             )
         plain = {path: getattr(old, path) for path in dropped if "." not in path}
-        return replace(task, steps=steps, **plain)
+        return replace(task, steps=steps, place=native.path, **plain)
 
     def shared(self) -> FileTree:
         """The source's files that belong to no task; those edited in place as they are now."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import BinaryIO, Protocol
 
-from .errors import Malformed, ReadError, RlconvertError, TooBig, UnsafePath
+from .errors import Malformed, ReadError, RlconvertError, TooBig, UnsafePath, UsageError
 from .files import (
     EAGER_BYTES,
     Blob,
@@ -114,9 +115,15 @@ class Source(Protocol):
 
 
 class FolderSource:
-    """A folder on this machine."""
+    """A folder on this machine. `UsageError` where Python reads names in another encoding."""
 
     def __init__(self, root: str, *, name: str | None = None, origin: Origin | None = None) -> None:
+        if sys.getfilesystemencoding() != "utf-8":
+            raise UsageError(
+                f"this Python takes the names of files for {sys.getfilesystemencoding()}",
+                reason="names-not-utf8",
+                remedy="Set PYTHONUTF8=1, so that the output does not depend on the locale",
+            )
         self._root = os.path.abspath(root)
         self._name = name or os.path.basename(self._root) or "tasks"
         self._origin = origin or Origin(label=self._name)

@@ -58,7 +58,7 @@ def test_everything_comes_at_one_commit(hub: Hub, tmp_path: Path) -> None:
     got = fetch(hub, tmp_path / "out")
     assert got == Snapshot(REPO, head, tmp_path / "out", date=got.date)
     assert got.date is not None
-    assert date.fromisoformat(got.date)
+    assert date.fromisoformat(got.date).year >= 2026
     assert {k: v for k, v in contents(got.folder).items() if k != ".gitattributes"} == FILES
     assert not any(path.is_symlink() for path in got.folder.rglob("*"))
     paths = [path for _, path, _ in hub.server.requests]

@@ -94,11 +94,6 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         pytest.param(Surroundings(env={"PYTHONHASHSEED": "4711"}), id="hash seed"),
         pytest.param(Surroundings(env={"LC_ALL": "C"}), id="locale"),
-        pytest.param(
-            Surroundings(env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
-            id="no UTF-8",
-            marks=pytest.mark.xfail(reason="names of files are read in the user's encoding"),
-        ),
         pytest.param(Surroundings(env={"TZ": "Asia/Kolkata"}), id="time zone"),
         pytest.param(Surroundings(umask=0o077), id="umask"),
         pytest.param(Surroundings(elsewhere=True), id="current folder"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -271,3 +273,20 @@ def test_a_small_file_that_changes_between_listing_and_reading(
 def test_reading_asks_for_no_more_memory_than_there_are_bytes(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"12345")
     assert FolderSource(str(tmp_path)).read("f", 1 << 50) == b"12345"
+
+
+def test_names_are_never_read_in_another_encoding(tmp_path: Path) -> None:
+    """Else one repo would be converted to other bytes, or not at all, by the user's locale."""
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"from rlconvert.source import FolderSource as F; F({str(tmp_path)!r})",
+        ],
+        env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "UsageError: this Python takes the names of files for" in run.stderr
+    assert "Set PYTHONUTF8=1" in run.stderr

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from laws.comparing import differing
 from laws.running import folder, laid, run, tasks_in
 from laws.sources import toy
@@ -92,7 +90,6 @@ def test_an_edit_is_translated_and_the_rest_supplied(tmp_path: Path) -> None:
     assert (back.out / "sets/b/words/task.toml").read_bytes() == CONFIG.encode()
 
 
-@pytest.mark.xfail(reason="an edited task is written where new ones go, whatever place it had")
 def test_an_edited_task_goes_back_to_its_place(tmp_path: Path) -> None:
     source = laid(tmp_path, repo())
     there = run(source, "harbor", "toy", tmp_path / "there")

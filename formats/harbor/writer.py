@@ -55,7 +55,11 @@ class HarborWriter:
         if isinstance(name, Refusal):
             return name
         native = task.native.get(FORMAT)
-        path = native.path if native is not None and self._alone else f"tasks/{name}"
+        path = f"tasks/{name}"
+        if native is not None and self._alone:
+            path = native.path
+        elif task.place is not None and self._home:
+            path = task.place
         return Written(
             way="rebuilt" if native is None else "identity",
             id=name,
