@@ -11,12 +11,13 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .address import is_repo_id
 from .card import with_proof
+from .claims import with_claims
 from .enclosure import Enclosure, Limits
 from .errors import (
     CheckFailed,
@@ -29,11 +30,11 @@ from .errors import (
 )
 from .files import Blob
 from .format import Format, format_names, get_format, sniff
-from .judge import ANSWER, Judge, TaskVerdict, Verdict
+from .judge import ANSWER, Judge, Verdict
 from .judges import judge_python, own_python
 from .published import layout_digest, make_bare
 from .records import CHECKS, CheckRecord, checks_text, parse_checks, proof_text, record_of
-from .sidecar import MANIFEST, PROVENANCE, TaskRecord, parse, parse_provenance
+from .sidecar import PROVENANCE, parse_provenance
 from .sink import OURS, replace_file, writing
 from .source import FolderSource, Kind
 
@@ -201,7 +202,7 @@ def _checked(chosen: Format, source: FolderSource, own: str | None, limits: Limi
     with tempfile.TemporaryDirectory(prefix="rlconvert-") as work:
         enclosure = Enclosure(os.path.realpath(work), limits)
         verdict = heard(judge, python, source, enclosure)
-    verdict = _with_claims(verdict, list(_claims(source, chosen.name)))
+    verdict = with_claims(verdict, source, chosen.name)
     return Checked(
         format=chosen.name,
         title=chosen.title,
@@ -294,38 +295,6 @@ class _Cleaner:
             text = re.sub(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])", word, text)
         text = re.sub(r"\b0x[0-9a-f]{6,}\b", "0x...", text)
         return text if len(text) <= _TEXT else f"{text[: _TEXT // 2]} ... {text[-_TEXT // 2 :]}"
-
-
-# --- what the repo claims ----------------------------------------------------------------------
-
-
-def _claims(source: FolderSource, name: str) -> Iterator[TaskVerdict]:
-    """The tasks that the record of the conversion says are here for a framework."""
-    if source.kind(PROVENANCE) is not Kind.FILE or source.kind(MANIFEST) is not Kind.FILE:
-        return
-    origin = parse_provenance(source.read(PROVENANCE, _MAX_RECORDS)).source.format
-    for line in source.lines(MANIFEST):
-        record = parse(TaskRecord, line, MANIFEST)
-        if name in record.targets:
-            yield TaskVerdict(record.targets[name].id, place=record.folder)
-        elif name == origin and record.folder is not None:
-            yield TaskVerdict(record.task, place=record.folder)
-
-
-def _with_claims(verdict: Verdict, claims: list[TaskVerdict]) -> Verdict:
-    ids = {each.task for each in verdict.tasks}
-    places = {each.place for each in verdict.tasks if each.place is not None}
-    gone = "the record of the conversion lists it, and it is not here"
-    missing = [
-        replace(claim, reason=gone)
-        for claim in claims
-        if not (claim.place in places if places and claim.place is not None else claim.task in ids)
-    ]
-    warnings = verdict.warnings
-    if claims and len(ids) > len(claims) - len(missing):
-        more = len(ids) - len(claims) + len(missing)
-        warnings = (*warnings, f"tasks that the record of the conversion does not list: {more}")
-    return replace(verdict, tasks=(*verdict.tasks, *missing), warnings=warnings)
 
 
 # --- records -----------------------------------------------------------------------------------

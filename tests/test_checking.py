@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from rlconvert import checking, judges
 from rlconvert.answers import Answer, answer
 from rlconvert.card import PROOF, PROOF_END, with_proof
 from rlconvert.checking import check
+from rlconvert.claims import with_claims
 from rlconvert.enclosure import Enclosure, Limits, _wall
 from rlconvert.errors import (
     CheckFailed,
@@ -34,8 +36,10 @@ from rlconvert.errors import (
 )
 from rlconvert.format import Format, get_format
 from rlconvert.judge import ANSWER, Hearing, Judge, TaskVerdict, Verdict
+from rlconvert.pipe import Settings
 from rlconvert.published import layout_digest, make_bare, members
 from rlconvert.records import CHECKS, checks_text, parse_checks
+from rlconvert.selection import Selection
 from rlconvert.source import FolderSource
 
 ROOT = Path(__file__).parents[1]
@@ -477,3 +481,21 @@ def test_verdicts_name_no_place_of_this_machine(ask: Ask, repo: Path) -> None:
     cleaned = "OUT/tasks, PYTHON/lib/x.py, HOME/.cache, /logs/verifier/reward.txt 0x..."
     assert verdict.faults == (cleaned,)
     assert verdict.failures[0].reason == cleaned
+
+
+def test_claims(tmp_path: Path) -> None:
+    """What is missing is red, what was refused is red, what was added is a warning."""
+    out = tmp_path / "out"
+    chosen = Selection(include=("canary", "no-solution", "rewards-without-reward"))
+    features = ROOT / "fixtures" / "harbor" / "features"
+    settings = Settings(jobs=1, selection=chosen)
+    convert_folder(features, out, "harbor", "openenv", settings=settings)
+    found = ("canary", "rewards-without-reward", "new")
+    said = Verdict(tasks=tuple(TaskVerdict(name, place=f"tasks/{name}") for name in found))
+    openenv = with_claims(said, FolderSource(str(out)), "openenv")
+    assert [each.task for each in openenv.failures] == ["rewards-without-reward", "no-solution"]
+    assert openenv.warnings == ("tasks that the record of the conversion does not list: 1",)
+    harbor = with_claims(said, FolderSource(str(out)), "harbor")
+    assert [each.task for each in harbor.failures] == ["no-solution"]
+    shutil.rmtree(out / ".rlconvert")
+    assert with_claims(said, FolderSource(str(out)), "openenv") is said

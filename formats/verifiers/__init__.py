@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rlconvert.format import Aim, Finding, Format, Option, Options, Reader, Writer
 from rlconvert.formats.taskfolder.fates import REFUSALS as FOLDER_REFUSALS
+from rlconvert.judge import Hearing, Judge, Verdict
 
 from .fates import REFUSALS, WAYS
 
@@ -33,6 +35,21 @@ def _writer(repo: Repo, aim: Aim) -> Writer:
     return open_writer(repo, aim)
 
 
+def _hear(hearing: Hearing) -> Verdict:
+    from .check import hear
+
+    return hear(hearing)
+
+
+JUDGE = Judge(
+    requirements=("verifiers[harbor]==0.4.0", "harbor==0.24.0"),
+    pythons=("3.12", "3.13"),
+    proof="import verifiers.v1.tasksets.harbor.taskset",
+    scripts=str(Path(__file__).with_name("judge")),
+    hear=_hear,
+    environment={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+)
+
 FORMAT = Format(
     name="verifiers",
     title="Verifiers",
@@ -57,4 +74,5 @@ FORMAT = Format(
             name="repo-id", help="The Hub repo (org/name) the output is for; the card names it."
         ),
     ),
+    judge=JUDGE,
 )

@@ -171,28 +171,50 @@ def test_harbor_turns_red_for_a_registry(damage: Damage, tmp_path: Path) -> None
     assert reasons(run)["harbor"]
 
 
-def first_row(repo: Path, row: bytes) -> None:
-    lines = rows(repo).read_bytes().splitlines(keepends=True)
-    rows(repo).write_bytes(b"".join([row, *lines[1:]]))
-
-
-def truncated_row(repo: Path) -> None:
-    first_row(repo, b'{"task_name": "canary", "responses_create_params": {"input": []}\n')
-
-
-def row_without_request(repo: Path) -> None:
-    """`gym dataset collate` ends with status 0, and leaves the row out of what it counts."""
-    first_row(repo, b'{"task_name": "canary"}\n')
-
-
 def row_of_no_task(repo: Path) -> None:
     """`gym env validate` and `gym dataset collate` both end with status 0."""
-    first_row(repo, b'{"task_name": "bird", "responses_create_params": {"input": []}}\n')
+    (first, *rest) = rows(repo).read_bytes().splitlines(keepends=True)
+    rows(repo).write_bytes(b"".join([first.replace(b"canary", b"bird"), *rest]))
+
+
+def test_nemo_turns_red_for_each_damage(tmp_path: Path) -> None:
+    """Of these, `gym dataset collate` tells by its status of the truncated row alone; a row without
+    a request it leaves out, with status 0."""
+    out = tmp_path / "out"
+    names = ("canary", "no-solution", "python-verifier", "tpu", "odd-files", "empty-config")
+    some = Settings(jobs=1, selection=Selection(include=(*names, "lax-values")))
+    convert_folder(HARBOR / "features", out, "nemo", settings=some)
+    wrong_config(out)
+    (out / "tasks" / "no-solution").rename(out / "tasks" / "bird")
+    by_name = {json.loads(line)["task_name"]: line for line in rows(out).read_bytes().splitlines()}
+    assert set(by_name) == {*names, "lax-values"}
+    del by_name["python-verifier"]
+    by_name["tpu"] = by_name["tpu"].replace(b"tpu", b"cpu")
+    by_name["odd-files"] = by_name["odd-files"][:-1]
+    by_name["empty-config"] = b'{"task_name": "empty-config"}'
+    rows(out).write_bytes(b"\n".join(by_name.values()) + b"\n")
+    run = asked(out, "nemo")
+    found = reasons(run)["nemo"]
+    gone = "the record of the conversion lists it, and it is not here"
+    for reason in (
+        "canary: Harbor does not load the task",
+        "no-solution: the row matches 0 tasks",
+        f"python-verifier: {gone}",
+        "cpu: the row matches 0 tasks",
+        f"odd-files: {gone}",
+        "JSONDecodeError",
+        "responses_create_params",
+        "gym env validate",
+        "gym dataset collate",
+    ):
+        assert any(reason in each for each in found), (reason, found)
+    assert not any(each.startswith("lax-values: ") for each in found)
+    assert not parse_checks((out / CHECKS).read_bytes())["nemo"].passed
 
 
 def lost_row(repo: Path) -> None:
-    """What is left is well, and NeMo Gym finds no fault with it."""
-    first_row(repo, b"")
+    """What is left is well: NeMo Gym finds no fault with it, and all its programs end with 0."""
+    rows(repo).write_bytes(b"".join(rows(repo).read_bytes().splitlines(keepends=True)[1:]))
 
 
 def lost_rows(repo: Path) -> None:
@@ -200,13 +222,8 @@ def lost_rows(repo: Path) -> None:
 
 
 NEMOS: dict[Damage, str] = {
-    truncated_row: ":1: ",
-    row_without_request: "responses_create_params",
-    row_of_no_task: "bird: the row matches 0 tasks",
     lost_row: "canary: the record of the conversion lists it, and it is not here",
     lost_rows: "it is not here",
-    renamed: "canary: the row matches 0 tasks",
-    wrong_config: "canary: ",
 }
 
 
@@ -233,3 +250,39 @@ def test_a_config_that_names_the_repo_on_the_hub(tmp_path: Path) -> None:
     run = asked(out, "nemo")
     assert reasons(run) == {"nemo": []}
     assert len(run.results[0].verdict.tasks) == 3
+
+
+def test_four_in_one_repo(tmp_path: Path) -> None:
+    """Each finds what its record says; OpenEnv one more, which was refused for it: red."""
+    out = tmp_path / "out"
+    four = ("harbor", "verifiers", "openenv", "nemo")
+    some = Settings(
+        jobs=1,
+        selection=Selection(include=(*FEW.include, "rewards-without-reward")),
+        options={"image-template": "registry.example.org/{task}:1"},
+    )
+    run = convert_folder(HARBOR / "features", out, *four, settings=some)
+    checked = asked(out, *four)
+    refused = "rewards-without-reward: it was refused for this framework when it was converted"
+    (reason,) = reasons(checked).pop("openenv")
+    assert reason.startswith(refused)
+    for result in checked.results:
+        assert result.passed is (result.format != "openenv"), reasons(checked)
+        assert result.verdict.loaded == run.report.converted(result.format)
+
+
+@pytest.mark.parametrize("name", ["verifiers", "openenv"])
+def test_folder_routes_turn_red(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    some = Settings(
+        jobs=1, selection=FEW, options={"image-template": "registry.example.org/{task}:1"}
+    )
+    convert_folder(HARBOR / "features", out, name, settings=some)
+    assert reasons(asked(out, name)) == {name: []}
+    wrong_config(out)
+    removed_solution = out / "tasks" / "no-solution"
+    shutil.rmtree(removed_solution)
+    (found,) = reasons(asked(out, name)).values()
+    assert any(each.startswith("canary: ") for each in found), found
+    assert any(each.startswith("no-solution: ") or "no-solution" in each for each in found), found
+    assert not any(each.startswith("python-verifier: ") for each in found), found

@@ -34,7 +34,7 @@ def judge(framework: str, repo: Path, *options: str) -> dict[str, Any]:
     if not python:
         pytest.skip(f'{variable} is not set: eval "$(scripts/frameworks DIR)"')
     out = repo.parent / f"{repo.name}.{framework}.json"
-    script = ROOT / "scripts" / "judges" / f"{framework}_loads.py"
+    script = ROOT / "formats" / framework / "judge" / f"{framework}_loads.py"
     clean = {"PATH": os.environ["PATH"], "HOME": str(repo.parent), "LANG": "C.UTF-8"}
     done = subprocess.run(
         [python, str(script), str(repo), str(out), *options],

@@ -18,7 +18,6 @@ status is 0 when the verdict was written. Written for openenv 0.10.0 with harbor
 # The frameworks are not dependencies, and not in the type checkers' environment.
 # mypy: disable-error-code="import-not-found"
 # pyright: basic, reportMissingImports=false
-# ruff: noqa: TID251
 
 from __future__ import annotations
 

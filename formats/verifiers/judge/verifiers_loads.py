@@ -19,7 +19,6 @@ the verdict was written. Written for verifiers 0.4.0 with harbor 0.24.0.
 # untyped here.
 # mypy: disable-error-code="import-not-found"
 # pyright: basic, reportMissingImports=false
-# ruff: noqa: ANN401, TID251
 
 from __future__ import annotations
 
