@@ -36,6 +36,19 @@ def bad_links(tree: FileTree) -> Iterator[UnsafePath]:
     yield from _circles(tree, inside)
 
 
+def links_to_nothing(tree: FileTree) -> Iterator[str]:
+    """The links with no file at their end, nor a folder that holds something.
+
+    Empty folders do not count: neither Git nor the Hub keeps them.
+    """
+    folders = {"", *(folder for path in tree.entries for folder in parents(path))}
+    for path, entry in tree.entries.items():
+        if isinstance(entry, Link):
+            end = _resolve(tree, path, entry.target)
+            if end not in folders and end not in tree.entries:
+                yield path
+
+
 def _circles(tree: FileTree, inside: Mapping[str, list[tuple[str, str]]]) -> Iterator[UnsafePath]:
     """The links that close a circle. `inside` has, for each folder links lead to, those in it."""
     done: set[str] = set()

@@ -18,6 +18,7 @@ from rlconvert.formats.taskfolder.folder import PRIOR
 from rlconvert.formats.taskfolder.naming import MAIN_SERVICE
 from rlconvert.formats.taskfolder.network import NetworkMode
 from rlconvert.formats.taskfolder.tables import EnvironmentTable, TaskOs, TaskTable
+from rlconvert.links import links_to_nothing
 
 from .compose import ComposeFile, NotCompose, read_compose
 from .fates import REFUSALS
@@ -61,6 +62,7 @@ _REMEDIES = {
     "verifier-image-missing": "Name the image in [verifier.environment]",
     "reward-key-missing": "Choose one of them with --reward-key",
     "name-not-fetched": "Rename the folder",
+    "link-to-nothing": "Remove the link, or add what it leads to",
     "task-inside": "Rename that file",
 }
 
@@ -71,6 +73,8 @@ def _faults(
     environment = config.environment
     if "[" in name:
         yield "name-not-fetched", "identity", name
+    if (link := next(links_to_nothing(tree), None)) is not None:
+        yield "link-to-nothing", "files", link
     inner = sorted(path for path in _paths(tree) if "task.toml" in path.split("/")[1:])
     if inner:
         yield "task-inside", "files", inner[0]

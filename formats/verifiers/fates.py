@@ -25,6 +25,7 @@ FAILS_TO_LOAD: Mapping[str, str] = MappingProxyType(
         "metadata-types": "difficulty, category or tags in [metadata] are of another type",
         "fraction-of-a-cpu": "the release of Harbor that it comes with has no fractions of a CPU",
         "task-inside": "a task.toml further down in the folder would be one more task",
+        "link-to-nothing": "Harbor fetches no set from Git in which a link leads to nothing",
         "name-not-fetched": "Git takes the folder's name for a pattern, so that it is not fetched",
     }
 )

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlconvert.errors import UsageError
-from rlconvert.files import Blob, File, make_tree
 from rlconvert.format import Aim, Options, Refusal, Written, get_format
 from rlconvert.formats.taskfolder.documents import parse_toml
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
@@ -36,8 +35,7 @@ CASES = [*TAKEN, *FAILING, *STRICTER, *UNFETCHED]
 
 def task_of(case: Case) -> Task:
     """The task in a case's folder."""
-    tree = make_tree({path: File(Blob(data)) for path, data in folder_of(case).items()})
-    return task_from_folder(case.name, f"tasks/{case.name}", tree)
+    return task_from_folder(case.name, f"tasks/{case.name}", folder_of(case))
 
 
 def written(task: Task, options: Options | None = None, *, alone: bool = True) -> Written | Refusal:

@@ -1,12 +1,15 @@
 """Task folders that Verifiers takes, and for every reason those that it is not given.
 
 Each case is what it changes in `BASE`, a folder that Verifiers (0.4.0) loads: `None` takes a file
-away. `tests/frameworks/test_verifiers.py` asks the framework about each.
+away, and a text that begins with `->` is a link. `tests/frameworks/test_folder_routes.py` asks the
+framework about each.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from rlconvert.files import Blob, Entry, File, FileTree, Link, make_tree
 
 Files = dict[str, str | None]
 
@@ -100,6 +103,8 @@ TAKEN = [
     Case("tags", "", {"task.toml": TOML.replace("difficulty", 'tags = ["a"]\ncategory')}),
     Case("no network", "", toml('network_mode = "no-network"\n')),
     Case("empty steps", "", before("steps = []\n")),
+    Case("link to a file", "", {"tests/a.txt": "x", "tests/b.txt": "-> a.txt"}),
+    Case("link to a folder", "", {"tests/a/b.txt": "x", "environment/c": "-> ../tests/a"}),
     Case("unknown keys", "", toml("[nobody]\nknows = 1\n")),
 ]
 
@@ -247,11 +252,19 @@ STRICTER = [
     ),
 ]
 
-UNFETCHED = [Case("[x]", "name-not-fetched", {}), Case("a[b", "name-not-fetched", {})]
+UNFETCHED = [
+    Case("[x]", "name-not-fetched", {}),
+    Case("a[b", "name-not-fetched", {}),
+    Case("link to nothing", "link-to-nothing", {"tests/a.txt": "-> later.txt"}),
+]
 """Apart from the others, since none of a dataset is fetched with them."""
 
 
-def folder_of(case: Case) -> dict[str, bytes]:
-    """Every file of a case."""
-    files = {**BASE, **case.files}
-    return {path: text.encode() for path, text in files.items() if text is not None}
+def folder_of(case: Case) -> FileTree:
+    """The folder of a case."""
+    entries: dict[str, Entry] = {}
+    for path, text in {**BASE, **case.files}.items():
+        if text is not None:
+            link = text.removeprefix("-> ")
+            entries[path] = File(Blob(text.encode())) if link == text else Link(link)
+    return make_tree(entries)
