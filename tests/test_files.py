@@ -456,7 +456,9 @@ def test_a_large_file_is_read_in_pieces(tmp_path: Path) -> None:
     assert of_file(path).sha256 == Blob(path.read_bytes()).sha256
 
 
-@pytest.mark.parametrize("how", ["grown", "shrunk", "rewritten", "gone", "a link", "a folder"])
+@pytest.mark.parametrize(
+    "how", ["grown", "grown, its time kept", "shrunk", "rewritten", "gone", "a link", "a folder"]
+)
 def test_a_file_that_changed_is_not_read(how: str, tmp_path: Path) -> None:
     path, other = tmp_path / "x", tmp_path / "other"
     path.write_bytes(b"0123456789")
@@ -465,6 +467,10 @@ def test_a_file_that_changed_is_not_read(how: str, tmp_path: Path) -> None:
     match how:
         case "grown":
             path.write_bytes(b"0123456789+")
+        case "grown, its time kept":
+            before = path.stat().st_mtime_ns
+            path.write_bytes(b"0123456789+")
+            os.utime(path, ns=(before, before))
         case "shrunk":
             path.write_bytes(b"0123")
         case "rewritten":

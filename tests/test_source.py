@@ -172,6 +172,19 @@ def test_pointers_are_told_from_files_that_speak_of_them(tmp_path: Path) -> None
         assert [fault.file for fault in faults] == ["pointer"]
 
 
+def test_what_is_left_out_may_have_held_a_link_back(tmp_path: Path) -> None:
+    file = File(Blob(b""))
+    entries: dict[str, Entry] = {"L": file, "a/b/f": file, "f": file}
+    entries |= {"l": Link("a/b"), "x": Link("l/../../f")}
+    for source in both(tmp_path, make_tree(entries)):
+        faults: list[RlconvertError] = []
+        assert list(source.tree("", on_fault=faults.append).entries) == ["L", "a/b/f", "f"]
+        assert [(fault.file, fault.reason) for fault in faults] == [
+            ("l", "names-clash"),
+            ("x", "link-escapes"),
+        ]
+
+
 def test_a_line_may_not_be_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_LINE", 4)
     for source in both(tmp_path, make_tree({"f": File(Blob(b"123\n1234\n"))})):
