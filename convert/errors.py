@@ -71,7 +71,7 @@ class RlconvertError(Exception):
 
     `problem` is one sentence without a full stop. `reason` is a short stable slug for machines
     (``link-escapes``); it never changes once released. `task` is a task id, `file` a path inside
-    the source, `where` a key path or ``line 3 column 5``, `remedy` what to do about it.
+    that task, or inside the source where none is named, `where` a key path or ``line 3 column 5``, `remedy` what to do about it.
     """
 
     code: ClassVar[ExitCode] = ExitCode.INTERNAL
@@ -114,9 +114,9 @@ class RlconvertError(Exception):
         }
 
     def for_task(self, task: str) -> RlconvertError:
-        """The same error, naming the task it belongs to."""
-        self.task = task
-        return self
+        """The error as that of `task`; itself it stays as it is."""
+        facts = self.facts() | {"task": task}
+        return _revive(type(self), self.problem, facts)
 
 
 def _revive(

@@ -261,9 +261,9 @@ def _in_processes(
             yield from waiting.popleft().result()
     except BrokenProcessPool as error:
         raise RlconvertError(
-            "a worker process was killed, most likely for want of memory",
+            "a worker process ended before its work was done",
             reason="worker-killed",
-            remedy="Convert with --jobs 1",
+            remedy="Where memory is short, convert with --jobs 1",
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -135,7 +135,7 @@ def _text(data: bytes, limit: int) -> str:
         text = data.decode()
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
-        _refuse(Reason.NOT_UTF8, f"byte 0x{data[error.start]:02x}", *_place(before))
+        _refuse(Reason.NOT_UTF8, f"not UTF-8: byte 0x{data[error.start]:02x}", *_place(before))
     if text.startswith(_BOM):
         _refuse(Reason.BYTE_ORDER_MARK, "starts with a byte order mark", 1, 1)
     if (nul := text.find("\0")) >= 0:
