@@ -191,7 +191,7 @@ def _is_rich_part(part: Object) -> bool:
 def _dropped_keys(item: Object, notices: Notices) -> None:
     keys = [key for key in item if key not in _MESSAGE_KEYS and item[key] not in (None, [])]
     if keys:
-        notices.lost(PROMPT, f"keys of a message that NeMo Gym drops: {', '.join(sorted(keys))}")
+        notices.unheard(PROMPT, ", ".join(sorted(keys)))
 
 
 def _tool_message(item: Object, *, typed: bool, notices: Notices) -> Message:

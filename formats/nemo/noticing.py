@@ -11,6 +11,7 @@ from rlconvert.model import Remark
 
 REFUSED = "NeMo Gym refuses the row as it is"
 LOST = "NeMo Gym accepts the row and loses a part of it"
+UNHEARD = "keys of a message that NeMo Gym drops, and a rewritten row too"
 ODD = "likely a mistake in the row"
 
 
@@ -27,6 +28,10 @@ class Notices:
     def lost(self, field: str, detail: str) -> None:
         """NeMo Gym takes this in without a word, and not all of it."""
         self._add(Remark(field, LOST, detail, harm=True))
+
+    def unheard(self, field: str, detail: str) -> None:
+        """NeMo Gym takes this in without these keys, and so does the model."""
+        self._add(Remark(field, UNHEARD, detail, harm=True))
 
     def odd(self, field: str, detail: str) -> None:
         """Taken as it is, by NeMo Gym and by us."""

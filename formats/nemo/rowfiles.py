@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -87,7 +87,19 @@ def row_files(source: Source, options: Options) -> RowFiles:
         result.files[path] = _declared(path, datasets)
     if not result.files and not any(_is_of_folders(path, data) for path, data in texts.items()):
         _read_bare(source, stated, result)
+    result.tasksets = [_explained(each, result.files) for each in result.tasksets]
     return result
+
+
+def _explained(taskset: Taskset, files: Mapping[str, RowSource]) -> Taskset:
+    """The taskset with what its writer is to say of it."""
+    said = dict(taskset.extras[FORMAT])
+    file = files.get(str(said["/place"]))
+    if file is None:
+        said["/missing"] = f"{said['/config']}: {said['/path']}"
+    else:
+        said["/because"] = f"{file.path}: {file.component or 'nobody'}; {file.because}"
+    return replace(taskset, extras={FORMAT: said})
 
 
 def _is_of_folders(path: str, config: bytes) -> bool:
@@ -139,6 +151,7 @@ def _taskset(dataset: Dataset, found: Found, place: str | None) -> Taskset:
         "/group": dataset.group,
         "/config": dataset.config,
         "/dataset": dataset.name,
+        "/path": dataset.path,
         "/place": place,
         "/licence": str(dataset.entry.get("license") or "") or None,
         "/num_repeats": dataset.entry.get("num_repeats", 1),

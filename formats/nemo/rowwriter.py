@@ -7,7 +7,7 @@ the file they stand in and by the config that lists it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from rlconvert.data import Data
@@ -33,6 +33,7 @@ from .jsonline import to_line
 from .layout import AdoptedFrom, DatasetEntry, SplitType
 from .licences import NEMO_LICENCES, UNKNOWN, nemo_licence
 from .naming import slug, slugs
+from .noticing import UNHEARD
 from .rowconfig import (
     POLICY,
     SIMPLE_AGENT,
@@ -49,6 +50,13 @@ from .servers import schemas
 
 FORMAT = "nemo"
 _MARK = "row"
+_FOUND = (
+    ("/because", "reward", "who grades the rows of a file, and how that is known"),
+    ("/missing", "tasksets", "rows that a config declares and that are not here"),
+    ("/unfollowed", "tasksets", "parts of a config that were not followed"),
+)
+"""What a taskset says of its source -> a note on the whole output."""
+
 _SPLITS: Mapping[str, SplitType] = {"validation": "validation", "example": "example"}
 
 
@@ -184,6 +192,7 @@ class RowWriter:
                 written.setdefault(name, []).append((path, key, component, rule))
         for name, files in written.items():
             yield from self._environment_parts(name, files)
+        yield from _what_was_found(self._repo.tasksets)
 
     def _environment_parts(
         self, name: str, files: list[tuple[str, str, str, dict[str, Data]]]
@@ -265,7 +274,13 @@ def _listed(entry: DatasetEntry) -> dict[str, str | int | Mapping[str, str]]:
 def _remarks(task: Task, fate: Fate) -> Iterator[Note]:
     native = task.native.get(FORMAT)
     for remark in native.remarks if native is not None else ():
-        yield Note(field=remark.field, fate=fate, reason=remark.reason, detail=remark.detail)
+        gone = remark.reason == UNHEARD and fate is not Fate.EXACT
+        yield Note(
+            field=remark.field,
+            fate=Fate.DROPPED if gone else fate,
+            reason=remark.reason,
+            detail=remark.detail,
+        )
 
 
 def _id(task: Task, line: bytes) -> str:
@@ -296,6 +311,23 @@ def _beyond_a_row(task: Task) -> str | None:
         if getattr(task, name) != getattr(bare, name):
             return name
     return None
+
+
+def _what_was_found(tasksets: Iterable[Taskset]) -> Iterator[RepoPart]:
+    """Who grades which file and how that is known; what the configs name and is not here."""
+    told: set[str] = set()
+    for said in map(_said, tasksets):
+        for key, field, reason in _FOUND:
+            words = said.get(key)
+            for each in [words] if isinstance(words, str) else _texts(words):
+                if each not in told:
+                    told.add(each)
+                    note = Note(field=field, fate=Fate.EXACT, reason=reason, detail=each)
+                    yield RepoNote(note)
+
+
+def _texts(value: Data) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list | tuple) else []
 
 
 def folder_tasksets(repo: Repo) -> tuple[Taskset, ...]:
