@@ -30,12 +30,12 @@ def recognise(rows: Iterable[RowParts]) -> Grader:
     fitting = candidates([lifted(row.fields) for row in seen]) if seen else ()
     if len(fitting) == 1:
         return Grader(
-            fitting[0], f"the fields of its rows fit no other server of NeMo Gym {VERSION}"
+            fitting[0], f"the server was told by the fields: none other of NeMo Gym {VERSION} fits"
         )
     agents = {row.agent for row in seen}
     named = _named(agents.pop() or "") if len(agents) == 1 else None
     if named is not None and (named in fitting or not fitting):
-        return Grader(named, "agent_ref of its rows names it")
+        return Grader(named, "the server was told by agent_ref, which goes stale")
     if not fitting:
         return Grader(None, f"no one server of NeMo Gym {VERSION} has rows with these fields")
     listed = ", ".join(fitting[:_MOST_NAMES]) + (", ..." if len(fitting) > _MOST_NAMES else "")

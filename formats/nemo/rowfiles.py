@@ -39,6 +39,7 @@ from .servers import schemas
 
 FORMAT = "nemo"
 SERVER_OPTION, CONFIG_OPTION = "nemo-server", "nemo-config"
+NOT_KNOWN = "nobody says which server grades the rows"
 _SAMPLE = 20
 _MAX_FOLDERS = 2_000
 _SPLITS = ("train", "validation", "example", "benchmark")
@@ -98,7 +99,9 @@ def _explained(taskset: Taskset, files: Mapping[str, RowSource]) -> Taskset:
     if file is None:
         said["/missing"] = f"{said['/config']}: {said['/path']}"
     else:
-        said["/because"] = f"{file.path}: {file.component or 'nobody'}; {file.because}"
+        known = file.component is not None
+        said["/because"] = file.because if known else NOT_KNOWN
+        said["/grader"] = f"{file.path}: {file.component if known else file.because}"
     return replace(taskset, extras={FORMAT: said})
 
 
@@ -126,7 +129,7 @@ def _declared(path: str, datasets: list[Dataset]) -> RowSource:
     known = len(rules) == 1 and first.component is not None
     configs = ", ".join(sorted({f"{each.config} ({each.component})" for each in datasets})[:6])
     if known:
-        because = f"{first.config} says so"
+        because = "a config says which server grades the rows"
     elif len(rules) == 1:
         because = f"{first.config} names a server that no config here sets up"
     else:
@@ -202,7 +205,7 @@ def _stated(
                 reason="no-such-server",
                 remedy=f"Did you mean {' or '.join(near)}?" if near else "See `gym list`",
             )
-        return Grader(name, f"stated with --{SERVER_OPTION}")
+        return Grader(name, f"asserted by the user with --{SERVER_OPTION}")
     return None
 
 
@@ -225,7 +228,10 @@ def _read_bare(
 ) -> None:
     for path in bare_row_files(source):
         if isinstance(stated, tuple):
-            grader, rule = Grader(stated[0], f"stated with --{CONFIG_OPTION}"), stated[1]
+            grader, rule = (
+                Grader(stated[0], f"asserted by the user with --{CONFIG_OPTION}"),
+                stated[1],
+            )
         else:
             grader, rule = stated or recognise(sample(source, path)), {}
         stem = path.removesuffix(".jsonl").replace("/", ".")

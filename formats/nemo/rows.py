@@ -21,11 +21,9 @@ from .jsonline import Json, parse_line
 from .noticing import Notices
 from .params import PARAMS, Request, params_from_request, request_from_params
 from .recognise import recognise
-from .rowfiles import FORMAT, RowSource
+from .rowfiles import FORMAT, NOT_KNOWN, RowSource
 from .rowshape import RowParts, placed, take_apart
 from .servers import METADATA, VERSION, Schema, lifted, schemas, without_padding
-
-NOT_KNOWN = "nobody says which server grades the row"
 
 
 @dataclass(frozen=True, slots=True)

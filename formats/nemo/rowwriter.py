@@ -51,7 +51,6 @@ from .servers import schemas
 FORMAT = "nemo"
 _MARK = "row"
 _FOUND = (
-    ("/because", "reward", "who grades the rows of a file, and how that is known"),
     ("/missing", "tasksets", "rows that a config declares and that are not here"),
     ("/unfollowed", "tasksets", "parts of a config that were not followed"),
 )
@@ -317,6 +316,10 @@ def _what_was_found(tasksets: Iterable[Taskset]) -> Iterator[RepoPart]:
     """Who grades which file and how that is known; what the configs name and is not here."""
     told: set[str] = set()
     for said in map(_said, tasksets):
+        because, grader = said.get("/because"), str(said.get("/grader"))
+        if isinstance(because, str) and grader not in told:
+            told.add(grader)
+            yield RepoNote(Note(field="reward", fate=Fate.EXACT, reason=because, detail=grader))
         for key, field, reason in _FOUND:
             words = said.get(key)
             for each in [words] if isinstance(words, str) else _texts(words):

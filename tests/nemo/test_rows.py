@@ -357,7 +357,8 @@ def test_how_the_server_was_found_is_told(tmp_path: Path) -> None:
     source = lay(tmp_path / "source", repo_of({"train.jsonl": line}))
     convert(FolderSource(str(source)), NEMO, ["nemo"], str(tmp_path / "out"), ONE_JOB)
     (told,) = [each for each in loss_lines(tmp_path / "out") if each.get("field") == "reward"]
-    assert "fit no other server" in str(told["detail"])
+    assert "told by the fields" in str(told["reason"])
+    assert told["detail"] == "train.jsonl: structured_outputs"
 
 
 def test_harbor_does_not_get_a_row(tmp_path: Path) -> None:
