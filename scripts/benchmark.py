@@ -3,9 +3,10 @@
     scripts/benchmark [--tasks N] [--runs N] [--large] [--dir DIR]
 
 A made-up set of Harbor tasks (2,000 with six small files each) is converted by the command line,
-whole processes, in turn with `cp -r` of the same set; shown are medians. --large also converts
-100,000 tasks and watches the memory. DIR is where everything is written: by default /dev/shm where
-there is room (so that the disk is not what is measured), else the folder for temporary files.
+whole processes, in turn with `cp -r` of the same set; shown are medians. So are NeMo Gym rows.
+--large also converts 100,000 tasks and 1,000,000 rows and watches the memory. DIR is where
+everything is written: by default /dev/shm where there is room (so that the disk is not what is
+measured), else the folder for temporary files.
 
 "Peak memory" is the sum, over all processes of the command, of the most each has had in RAM; pages
 that they share count in each. It is measured on a run of its own, on Linux only.
@@ -27,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from .benchmark_rows import MANY_ROWS, ROWS, ROWS_PER_SECOND, make_rows
 from .benchmark_tasks import FILES, make_tasks
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -126,6 +128,35 @@ def speed(work: Path, tasks: int, runs: int, table: Table) -> None:
             table.row("the same, beside `cp -r`", "<= 2 times", beside, ratio <= TIMES_CP)
         else:
             table.row(what, "", measured)
+
+
+def row_speed(work: Path, rows: int, runs: int, table: Table) -> None:
+    """NeMo Gym rows by one process: home as they are, and rewritten."""
+    source, out = work / "rows", work / "rows-out"
+    make_rows(source, rows)
+    for what, more in (("home as they are", []), ("rewritten", ["--normalise", "yes"])):
+        timing = Timings()
+        for _ in range(runs):
+            timing.add([*conversion(source, "nemo", "nemo", out, 1), *more])
+            shutil.rmtree(out)
+        rate = rows / median(timing.cpu)
+        measured = f"{rate:,.0f} rows/s of CPU, {rows / timing.seconds:,.0f} of wall clock"
+        target = f">= {ROWS_PER_SECOND:,} rows/s per core, in and out"
+        table.row(f"{rows:,} NeMo Gym rows, {what}", target, measured, rate >= ROWS_PER_SECOND)
+    shutil.rmtree(source)
+
+
+def row_memory(work: Path, table: Table) -> None:
+    """The peak of one command, on very many rows."""
+    source, out = work / "rows", work / "rows-out"
+    make_rows(source, MANY_ROWS)
+    peaks = peak_of(conversion(source, "nemo", "nemo", out, None))
+    total = sum(peaks) / 1000
+    measured = f"{total:.0f} MB in {len(peaks)} processes, the largest {max(peaks) / 1000:.0f} MB"
+    what = f"peak memory, {MANY_ROWS:,} NeMo Gym rows"
+    table.row(what, f"< {MEGABYTES} MB", measured, total < MEGABYTES)
+    shutil.rmtree(source)
+    shutil.rmtree(out)
 
 
 def starting(runs: int, work: Path, table: Table) -> None:
@@ -242,6 +273,9 @@ def main() -> int:
         speed(Path(work), options.tasks, options.runs, table)
         starting(options.runs, Path(work), table)
         memory(Path(work), most, table)
+        row_speed(Path(work), ROWS, options.runs, table)
+        if options.large:
+            row_memory(Path(work), table)
     table.row("peers, for scale", "", "`harbor task migrate` 4-14 tasks/s, BenchFlow 10-20 tasks/s")
     if load > 0.5:
         print("\nThe machine was busy with something else: wall-clock figures are too high.")
