@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rlconvert import convert
-from rlconvert.errors import AmbiguousFormat, ExitCode
+from rlconvert.errors import AmbiguousFormat, ExitCode, WriteError
 from rlconvert.format import Options, choose_format, get_format
 from rlconvert.pipe import Conversion, Settings
 from rlconvert.source import FolderSource
@@ -219,3 +219,18 @@ def test_marked_entries_are_for_one_framework(tmp_path: Path) -> None:
     assert found(tmp_path / "out", "harbor")[0] == ["tasks/alpha", "tasks/beta"]
     apart = ["tasks-verifiers/alpha", "tasks-verifiers/beta"]
     assert found(tmp_path / "out", "verifiers")[0] == apart
+
+
+def test_one_name_in_two_folders_is_refused(tmp_path: Path) -> None:
+    """The first task gets an image and stands apart; NeMo Gym does not take it, and the second
+    takes its name."""
+    source = tmp_path / "source"
+    for place in ("a", "b"):
+        shutil.copytree(FIXTURES / "hello", source / place)
+    toml = (source / "b" / "task.toml").read_text().replace("rlconvert/hello", "other/hello")
+    (source / "b" / "task.toml").write_text(toml + 'docker_image = "busybox"\n')
+    test = source / "a" / "tests" / "test.sh"
+    test.write_text("python3 grade.py  # writes reward.json\n")
+    with pytest.raises(WriteError, match="hello"):
+        run(source, tmp_path / "out", "verifiers", "nemo")
+    assert not (tmp_path / "out").exists()

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rlconvert.files import Blob, File, FileTree
+from rlconvert.errors import WriteError
+from rlconvert.files import Blob, File, FileTree, folded
 from rlconvert.format import (
     Aim,
     Fate,
@@ -136,9 +137,28 @@ class VerifiersWriter:
         entries = [entry for entry in entries if entry.entry["tasks"]]
         if not entries or (self._home and REGISTRY in outcome.shared):
             return
+        if shared:
+            self._check_names(outcome)
         yield from entries
         yield use_section([entry.key for entry in entries], self._repo_id, self._key)
         yield reward_section(self._key)
+
+    def _check_names(self, outcome: Outcome) -> None:
+        """`WriteError` for two folders of one name, of which Harbor fetches neither.
+
+        One name can stand in `tasks/` and, for another task, in `tasks-verifiers/`.
+        """
+        for taskset in self._repo.tasksets:
+            taken: set[str] = set()
+            for item in outcome.items(f"{FORMAT} {taskset.key}"):
+                name = folded(item.rsplit("/", 1)[-1])
+                if name in taken:
+                    raise WriteError(
+                        f"two tasks that are for Verifiers stand in folders called {name!r}",
+                        reason="names-clash",
+                        remedy="Rename one of them, or convert for Verifiers alone",
+                    )
+                taken.add(name)
 
     def owns(self, path: str) -> bool:
         if self._home:
