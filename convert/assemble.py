@@ -56,6 +56,7 @@ class Assembler:
         self._ways = ways
         self._spool = Spool(f"{sink.work}/spool")
         self._row_files: dict[str, RowFile] = {}
+        self._unended: set[str] = set()
         self.shared = FileTree()
         self._files: dict[str, str] = {}
         self._lists: dict[str, dict[str, Mapping[str, Data]]] = {}
@@ -126,11 +127,18 @@ class Assembler:
             for row in made.rows:
                 so_far = self._row_files.get(row.path, RowFile(0, row.label))
                 self._row_files[row.path] = RowFile(so_far.rows + 1, so_far.label)
+                if row.path in self._unended:
+                    self._sink.append(row.path, b"\n")
+                    self._unended.remove(row.path)
                 self._sink.append(row.path, row.line)
+                if not row.line.endswith(b"\n"):  # as the last row of a source may be
+                    self._unended.add(row.path)
             for item in made.items:
                 self._spool.add(item.list, item.text)
         self.converted += bool(done)
-        if done and result.record is not None:
+        if done and result.line is not None:
+            self._sidecar.line(result.line)
+        elif done and result.record is not None:
             self._sidecar.task(result.record, result.missing or {})
         return self._refuse(ref.id, refused)
 

@@ -71,7 +71,8 @@ class RlconvertError(Exception):
 
     `problem` is one sentence without a full stop. `reason` is a short stable slug for machines
     (``link-escapes``); it never changes once released. `task` is a task id, `file` a path inside
-    that task, or inside the source where none is named, `where` a key path or ``line 3 column 5``, `remedy` what to do about it.
+    that task, or inside the source where none is named, `where` a key path or ``line 3 column
+    5``, `remedy` what to do about it.
     """
 
     code: ClassVar[ExitCode] = ExitCode.INTERNAL

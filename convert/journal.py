@@ -73,6 +73,7 @@ class _Line(BaseModel):
     fault: _Fault | None = None
     made: tuple[Made, ...] = ()
     refused: tuple[tuple[str, Refusal], ...] = ()
+    line: bytes | None = None
     record: TaskRecord | None = None
     missing: dict[str, bytes] | None = None
 
@@ -174,6 +175,7 @@ class Journal:
             else _Fault(kind=type(fault).__name__, problem=fault.problem, facts=fault.facts()),
             made=result.made,
             refused=result.refused,
+            line=result.line,
             record=result.record,
             missing=result.missing,
         )
@@ -204,6 +206,7 @@ class Journal:
             fault=None if line.fault is None else _fault(line.fault),
             made=line.made,
             refused=line.refused,
+            line=line.line,
             record=line.record,
             missing=line.missing,
         )

@@ -193,10 +193,10 @@ class _Run:
         self._formats = {name: get_format(name) for name in dict.fromkeys(targets)}
         self._reader = source_format.reader(source, settings.options)
         self._repo = self._reader.repo()
-        self._sidecar = Sidecar.of(source)
-        self._going_home = self._sidecar is not None and self._sidecar.format in self._formats
+        self._sidecar = Sidecar.of(source, source_format.name, self._formats)
         self._alone = len(self._formats) == 1
-        self._home = self._alone and (self._going_home or source_format.name in self._formats)
+        going_home = self._sidecar is not None or source_format.name in self._formats
+        self._home = self._alone and going_home
         aim = Aim(options=settings.options, alone=self._alone, home=self._home)
         self._writers = {name: each.writer(self._repo, aim) for name, each in self._formats.items()}
         self._skipped = 0
@@ -213,7 +213,7 @@ class _Run:
         plan = Plan(
             source_format=self._format.name,
             reader=self._reader,
-            sidecar=self._sidecar if self._going_home else None,
+            sidecar=self._sidecar,
             writers=tuple(self._writers.items()),
             work=work,
         )
@@ -223,8 +223,8 @@ class _Run:
     def selected(self) -> Iterator[TaskRef]:
         """The tasks to convert, in order; counts those that are left out by choice."""
         refs: Iterable[TaskRef] = self._reader.refs()
-        if self._sidecar is not None and self._home and self._going_home:
-            refs = self._sidecar.in_order(refs, self._format.name)
+        if self._sidecar is not None and self._home:
+            refs = self._sidecar.in_order(refs)
         selection, taken = self._settings.selection, 0
         self._skipped = 0
         for ref in refs:
@@ -304,7 +304,7 @@ class _Run:
         )
 
     def _shared(self) -> FileTree:
-        if self._sidecar is not None and self._going_home and self._alone:
+        if self._sidecar is not None and self._alone:
             return self._sidecar.shared()
         return self._repo.shared
 

@@ -9,7 +9,7 @@ nothing that the source did not expose.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .errors import RlconvertError, StaleProvenance
@@ -28,6 +28,7 @@ from .sidecar import (
     ProvenanceRecord,
     SharedRecord,
     TaskRecord,
+    TaskTargets,
     line_of,
     pack_name,
     parse,
@@ -37,7 +38,11 @@ from .sink import OURS, Sink
 from .source import Kind, Source
 
 _PACK_BYTES = 64 << 20
+_WORTH_REMEMBERING = 4096
+"""Smaller blobs are packed again: a million rows would fill the memory with their digests."""
 _MAX_META = 1 << 20
+_SIZE_BITS = 28  # place and size of a line in one number: there may be many lines
+_SIZE_MASK = (1 << _SIZE_BITS) - 1
 _MAX_FILE = 1 << 40
 
 
@@ -52,6 +57,10 @@ class SidecarWriter:
         self._shard = 0
         self._at = 0
         self._packed: dict[str, Packed] = {}
+
+    def line(self, line: bytes) -> None:
+        """A task whose record is written already, all its bytes being in the output."""
+        self._append(MANIFEST, line)
 
     def task(self, record: TaskRecord, missing: Mapping[str, bytes]) -> None:
         """A task; `missing` are the bytes of its source, by digest, that the output lacks."""
@@ -91,15 +100,17 @@ class SidecarWriter:
         self._append(SHARED, line_of(SharedRecord(path=path, file=file, link=link)))
 
     def _pack(self, blob: Blob) -> Packed:
-        if blob.sha256 not in self._packed:
+        place = self._packed.get(blob.sha256)
+        if place is None:
             if self._at and self._at + blob.size > _PACK_BYTES:
                 self._shard, self._at = self._shard + 1, 0
             for chunk in blob.chunks():
                 self._append(pack_name(self._shard), chunk)
             place = Packed(shard=self._shard, start=self._at, size=blob.size)
-            self._packed[blob.sha256] = place
             self._at += blob.size
-        return self._packed[blob.sha256]
+            if blob.size > _WORTH_REMEMBERING:
+                self._packed[blob.sha256] = place
+        return place
 
     def finish(self, record: ProvenanceRecord) -> None:
         """Write ``provenance.json``."""
@@ -110,43 +121,49 @@ class SidecarWriter:
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """The sidecar of a repo that is being read. It can be pickled.
+    """The sidecar of a repo that is being read as `read_as`. It can be pickled.
 
-    `record` says what the repo was converted from; `index` finds the line of a task by the format
-    it is read as and its id there.
+    `record` says what the repo was converted from; `index` finds the line of a task by its id.
     """
 
     source: Source
+    read_as: str
     record: ProvenanceRecord
-    index: Mapping[tuple[str, str], tuple[int, int]] = field(repr=False)
+    index: Mapping[str, int] = field(repr=False)
 
     @classmethod
-    def of(cls, source: Source) -> Sidecar | None:
-        """The sidecar of a source, or None when it has none; `NewerSchema`, `Malformed`."""
+    def of(cls, source: Source, read_as: str, targets: Container[str]) -> Sidecar | None:
+        """The sidecar by which a source goes home to one of `targets`; None when there is none.
+
+        `NewerSchema` and `Malformed` where it cannot be read.
+        """
         if source.kind(PROVENANCE) is not Kind.FILE:
             return None
         record = parse_provenance(source.read(PROVENANCE, _MAX_META))
-        return cls(source, record, _index(source))
+        if record.source.format not in targets:
+            return None
+        return cls(source, read_as, record, _index(source, read_as))
 
     @property
     def format(self) -> str:
         """What the repo was converted from."""
         return self.record.source.format
 
-    def in_order(self, refs: Iterable[TaskRef], read_as: str) -> list[TaskRef]:
+    def in_order(self, refs: Iterable[TaskRef]) -> list[TaskRef]:
         """`refs` in the order that their tasks had in the source; new ones come last."""
-        end = (sys.maxsize, 0)
-        return sorted(refs, key=lambda ref: self.index.get((read_as, ref.id), end))
+        return sorted(refs, key=lambda ref: self.index.get(ref.id, sys.maxsize))
 
-    def restore(self, task: Task, read_as: str) -> Task:
-        """`task`, read as `read_as`, with what the sidecar knows of its source.
+    def restore(self, task: Task) -> Task:
+        """`task` with what the sidecar knows of its source.
 
         `StaleProvenance` when an edit cannot be followed.
         """
-        place = self.index.get((read_as, task.id))
+        place = self.index.get(task.id)
         if place is None:
             return task
-        record = parse(TaskRecord, self.source.read_at(MANIFEST, *place), MANIFEST)
+        line = self.source.read_at(MANIFEST, place >> _SIZE_BITS, place & _SIZE_MASK)
+        record = parse(TaskRecord, line, MANIFEST)
+        read_as = self.read_as
         for path in (record.place, record.folder, *(row.path for row in record.rows)):
             if path:
                 check_path(path)  # the sidecar came with the repo: nobody vouches for it
@@ -297,12 +314,14 @@ def _repaired(tree: FileTree, record: TaskRecord) -> FileTree:
     return repaired
 
 
-def _index(source: Source) -> dict[tuple[str, str], tuple[int, int]]:
-    found: dict[tuple[str, str], tuple[int, int]] = {}
+def _index(source: Source, read_as: str) -> dict[str, int]:
+    """Where the line of each task is, by the id it has in the layout that is read."""
+    found: dict[str, int] = {}
     start = 0
     lines = source.lines(MANIFEST) if source.kind(MANIFEST) is Kind.FILE else ()
     for raw in lines:
-        for format_name, target in parse(TaskRecord, raw, MANIFEST).targets.items():
-            found[format_name, target.id] = (start, len(raw))
+        target = parse(TaskTargets, raw, MANIFEST).targets.get(read_as)
+        if target is not None:
+            found[target.id] = start << _SIZE_BITS | len(raw)
         start += len(raw)
     return found

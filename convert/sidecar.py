@@ -68,6 +68,14 @@ class TargetRecord(Record):
     rewritten: dict[str, str] = {}
 
 
+class TaskTargets(Record):
+    """The part of a `TaskRecord` by which its line is found."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    targets: dict[str, TargetRecord]
+
+
 class TaskRecord(Record):
     """A task: `place` is where it stood in its source, `folder` where its own bytes are now."""
 

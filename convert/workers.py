@@ -22,13 +22,13 @@ from .files import Blob, File, FileTree, unreadable
 from .format import AppendRow, ListItem, Note, PutTree, Reader, Refusal, Writer, Written
 from .model import RowLine, Task, TaskRef
 from .provenance import Sidecar
-from .sidecar import FileRecord, RowRecord, TargetRecord, TaskRecord, records_of
+from .sidecar import FileRecord, RowRecord, TargetRecord, TaskRecord, line_of, records_of
 from .sink import write_tree, writing
 
-_SMALL = 256
+_SMALL = 1000
 """Sets up to this size are converted in this process: starting others would take longer."""
 
-_CHUNK = 32
+_CHUNK = 128
 _CHUNKS_AHEAD = 4
 
 
@@ -57,12 +57,17 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of one task: a fault, or for each target what was made or why not."""
+    """What became of one task: a fault, or for each target what was made or why not.
+
+    Its line in the manifest is written already when all its bytes are in the output; else
+    `missing` are those that are not, and the line waits for their place.
+    """
 
     ref: TaskRef
     fault: RlconvertError | None = None
     made: tuple[Made, ...] = ()
     refused: tuple[tuple[str, Refusal], ...] = ()
+    line: bytes | None = None
     record: TaskRecord | None = None
     missing: dict[str, bytes] | None = None
 
@@ -77,7 +82,7 @@ def convert_task(plan: Plan, index: int, ref: TaskRef) -> Result:
     try:
         task = plan.reader.load(ref)
         if plan.sidecar is not None:
-            task = plan.sidecar.restore(task, plan.source_format)
+            task = plan.sidecar.restore(task)
     except RlconvertError as error:
         return Result(ref=ref, fault=error.for_task(ref.id))
     except OSError as error:
@@ -119,10 +124,17 @@ def _stage(
             rewritten={path: _digest(written.native.tree, path) for path in written.rewritten},
         )
         made.append(_made(name, written, tuple(folders)))
-    own = next((each for each in made if each.target == plan.source_format), None)
-    verbatim = tuple(RowLine(row.path, row.line) for row in own.rows) if own is not None else ()
+    verbatim = _verbatim(plan, made)
     record, missing = _record(plan, ref, task, targets, trees, verbatim)
+    if not missing:
+        return Result(ref=ref, made=tuple(made), refused=tuple(refused), line=line_of(record))
     return Result(ref=ref, made=tuple(made), refused=tuple(refused), record=record, missing=missing)
+
+
+def _verbatim(plan: Plan, made: list[Made]) -> tuple[RowLine, ...]:
+    """The rows that the output has as the source had them: where it has nothing but them."""
+    alone = [each for each in made if each.target == plan.source_format and len(plan.writers) == 1]
+    return tuple(RowLine(row.path, row.line) for each in alone for row in each.rows)
 
 
 def _made(target: str, written: Written, folders: tuple[tuple[str, str], ...]) -> Made:

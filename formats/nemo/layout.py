@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 from .licences import NEMO_LICENCES, manifest_licensing
@@ -52,8 +51,8 @@ def row_fault(folder: str, declared: str | None, *, from_repo: bool) -> str | No
         return f"[task].name is {declared!r}: the folder must be called like its last part"
     if set("*?[") & set(folder):
         return "the name is a file name pattern, which may match other tasks or not itself"
-    if not fnmatchcase(folder, folder) or "/" in folder:
-        return "the name does not match itself as a file name pattern"
+    if "/" in folder:
+        return "the name is no single folder's"
     if from_repo and not (
         folder.isascii() and folder.isprintable() and not set('"\\') & set(folder)
     ):
