@@ -1,6 +1,7 @@
 """For each format: repositories in its layout, and the formats there are.
 
-A format without an entry in `_OWN` is tried on task folders that were converted to it.
+A format is tried on task folders that were converted to it, unless `_OWN` has others for it, or
+beside those of `_MORE`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from rlconvert import formats
 from rlconvert.files import FileTree
 from rlconvert.source import BOOKKEEPING, FolderSource
 from strategies.repos import repos
+from strategies.rows import row_repos
 from strategies.toys import toy_repos
 
 NAMES = (*formats.FORMATS, "toy")
@@ -38,11 +40,14 @@ def _converted(draw: st.DrawFn, target: str) -> FileTree:
 
 
 _OWN: dict[str, Callable[[], Sources]] = {"harbor": repos, "toy": toy_repos}
+_MORE: dict[str, Callable[[], Sources]] = {"nemo": row_repos}
 
 
 def sources(name: str) -> Sources:
     """Repositories in the layout of a format."""
-    return _OWN[name]() if name in _OWN else _converted(name)
+    if name in _OWN:
+        return _OWN[name]()
+    return _converted(name) | _MORE[name]() if name in _MORE else _converted(name)
 
 
 def convertible(name: str) -> Sources:
