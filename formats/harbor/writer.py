@@ -30,6 +30,7 @@ from rlconvert.formats.taskfolder.saying import (
     folder_name,
     folder_of,
     foreign_extras,
+    git_links,
     own_extras,
     rebuilt_rewards,
 )
@@ -67,6 +68,7 @@ class HarborWriter:
             parts=(PutTree(path, tree), *listed(FORMAT, task.id, path, tasksets)),
             notes=(
                 *own_extras(task, Fate.EXACT),
+                *git_links(task, Fate.EXACT),
                 *foreign_extras(task, FORMAT),
                 *rebuilt_rewards(task, tree),
             ),

@@ -18,6 +18,7 @@ REFUSALS: Mapping[str, str] = MappingProxyType(
         "reward-keys-unknown": "reading its files does not tell which named rewards it writes",
         "reward-key-missing": "several named rewards, and none is the one the agent looks for",
         "name-not-a-row": "no row can name its folder",
+        "link-to-nothing": "with --repo-id Harbor fetches by Git, and refuses links to nothing",
         "server-unknown": "nobody says which server of NeMo Gym grades the row",
         "row-cannot-say": "no row can say it so that NeMo Gym takes it in",
         "not-a-row": "a row has no place for a part of it",

@@ -32,9 +32,11 @@ from rlconvert.formats.taskfolder.layouts import REGISTRY
 from rlconvert.formats.taskfolder.saying import (
     folder_of,
     foreign_extras,
+    git_links,
     own_extras,
     rebuilt_rewards,
 )
+from rlconvert.links import links_to_nothing
 from rlconvert.model import Native, Repo, RowLine, Step, Task, Taskset
 from rlconvert.reward import Script, StepRewards
 
@@ -100,6 +102,8 @@ class NemoWriter:
         tree = folder_of(task)
         if isinstance(tree, Refusal):
             return tree
+        if self._choices.repo_id is not None and any(links_to_nothing(tree)):
+            return _refuse("link-to-nothing", "files", "Remove the link, or leave --repo-id out")
         name = self._name(task)
         if isinstance(name, Refusal):
             return name
@@ -119,6 +123,7 @@ class NemoWriter:
             notes=(
                 *self._notes(task, name, key),
                 *own_extras(task, Fate.DELEGATED),
+                *git_links(task, Fate.DELEGATED),
                 *foreign_extras(task, FOLDER),
                 *rebuilt_rewards(task, tree),
             ),

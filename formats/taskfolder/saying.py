@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from rlconvert.errors import RlconvertError, UnsafePath
 from rlconvert.files import FileTree, check_clashes, name_fault
 from rlconvert.format import Fate, Note, Refusal
-from rlconvert.links import check_links
+from rlconvert.links import check_links, links_to_nothing
 from rlconvert.model import Task, differing_fields
 from rlconvert.prompt import Messages
 from rlconvert.reward import Script
@@ -112,6 +112,16 @@ def _refusal(task: Task) -> Refusal | None:
 
 def _refuse(reason: str, field: str, more: str = "") -> Refusal:
     return Refusal(reason=reason, problem=REFUSALS[reason] + more, field=field)
+
+
+def git_links(task: Task, fate: Fate) -> tuple[Note, ...]:
+    """A note when links lead to nothing: Harbor 0.26.0 takes no such task from a Git repository."""
+    native = task.native.get(FORMAT)
+    loose = [] if native is None else sorted(links_to_nothing(native.tree))
+    if not loose:
+        return ()
+    reason = "links that lead to nothing; Harbor loads the task from a folder, not through Git"
+    return (Note(field="files", fate=fate, reason=reason, detail=", ".join(loose)),)
 
 
 def own_extras(task: Task, fate: Fate) -> tuple[Note, ...]:
