@@ -65,7 +65,7 @@ def modules(*tops: str) -> list[Module]:
 
 
 def is_data(path: Path) -> bool:
-    """A scorer runs alone in a container, a judge in a framework's Python: no part of the package."""
+    """A scorer runs alone in a container, a judge in a framework's Python: not in the package."""
     inner = path.relative_to(ROOT)
     return inner.match("formats/scorers/*/*.py") or inner.match("formats/*/judge/*.py")
 

@@ -121,7 +121,8 @@ def write(repo: Path, spec: AgentConfig, names: list[str], description: str) -> 
 def judged(repo: Path, home: Path, *options: str | Path) -> dict[str, Any]:
     """The verdict of NeMo Gym."""
     out = home / "verdict.json"
-    run([python_of("nemo"), FORMATS / "nemo" / "judge" / "nemo_accepts.py", repo, out, *options], home)
+    judge = FORMATS / "nemo" / "judge" / "nemo_accepts.py"
+    run([python_of("nemo"), judge, repo, out, *options], home)
     return cast("dict[str, Any]", json.loads(out.read_bytes()))
 
 

@@ -1,0 +1,168 @@
+"""The table of all pairs of formats, made from the code and from what the frameworks say.
+
+    scripts/pairs                 print the table
+    scripts/pairs --write         put it into PAIRS.md
+    scripts/pairs --check ...     and ask the real frameworks first (minutes)
+
+Every format has a sample: the task folders of `fixtures/harbor/features` converted to it, and for
+rows with a server of their own `fixtures/nemo`. Each sample is converted to each format. Shown are
+how many tasks went over, the ways they went (what becomes of each field by a way is in
+`rlconvert formats --matrix`), why others did not, and, as far as it was asked, how many of them the
+target's real framework loads. What was asked is kept in PAIRS.md until it is asked again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlconvert import check, convert
+from rlconvert.card import table
+from rlconvert.errors import RlconvertError
+from rlconvert.format import format_names, get_format
+from rlconvert.pipe import Settings
+from rlconvert.records import CHECKS, parse_checks
+from rlconvert.selection import Selection
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "PAIRS.md"
+FOLDERS = ROOT / "fixtures" / "harbor" / "features"
+ROWS = ROOT / "fixtures" / "nemo" / "agents"
+NOT_THROUGH_GIT = Selection(exclude=("links",))
+"""Its dangling link is no matter in a folder; Harbor's Git loader refuses it."""
+_PROOF = re.compile(r"<!-- proof (\S+) (.*) -->")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What became of one sample in one target."""
+
+    source: str
+    target: str
+    read: int
+    converted: int
+    ways: tuple[str, ...]
+    refused: Mapping[str, int]
+
+    @property
+    def name(self) -> str:
+        """What a kept proof is found by."""
+        return f"{self.source.replace(' ', '-')}-to-{self.target}"
+
+
+def samples(work: Path) -> Iterator[tuple[str, str, Path]]:
+    """Title, format and place of each sample."""
+    settings = Settings(jobs=1, selection=NOT_THROUGH_GIT)
+    for name in format_names():
+        place = work / f"sample-{name}"
+        run = convert(str(FOLDERS), str(place), to=[name], read_as="harbor", settings=settings)
+        if run.error is None:
+            yield name, name, place
+    yield "nemo rows", "nemo", ROWS
+
+
+def pairs(work: Path, kept: Mapping[str, str], *, ask: bool) -> Iterator[tuple[Pair, str]]:
+    """Every sample in every target, and what its framework says."""
+    for title, read_as, place in samples(work):
+        for target in format_names():
+            out = work / f"{title.replace(' ', '-')}-{target}"
+            run = convert(str(place), str(out), to=[target], read_as=read_as)
+            report = run.report
+            pair = Pair(
+                source=title,
+                target=target,
+                read=report.read,
+                converted=report.converted(target),
+                ways=tuple(sorted(report.ways[target])),
+                refused={key.what: tally.count for key, tally in report.refused.items()},
+            )
+            if run.error is not None:
+                yield pair, "nothing to ask about"
+            elif ask:
+                yield pair, asked(out, target)
+            else:
+                yield pair, kept.get(pair.name, "not asked")
+
+
+def asked(out: Path, target: str) -> str:
+    """What the target's own framework says of an output."""
+    try:
+        check(str(out), frameworks=[target])
+    except RlconvertError as error:
+        return f"could not be asked: {error.reason}"
+    record = parse_checks((out / CHECKS).read_bytes())[target]
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(record.versions.items()))
+    verdict = "" if record.passed else "**red**, "
+    return f"{verdict}{record.loaded} of {record.total} loaded by {versions}"
+
+
+def page(found: list[tuple[Pair, str]]) -> str:
+    """PAIRS.md."""
+    rows = (
+        (
+            pair.source,
+            pair.target,
+            f"{pair.converted} of {pair.read}",
+            ", ".join(pair.ways) or "none",
+            ", ".join(f"{reason} {count}" for reason, count in sorted(pair.refused.items())),
+            proof,
+        )
+        for pair, proof in found
+    )
+    pins = ((name, get_format(name).title, get_format(name).version) for name in format_names())
+    ways = (
+        (
+            f"{name}: {way}",
+            ", ".join(
+                f"{fate} {sum(each.fate.value == fate for each in fates.values())}"
+                for fate in ("exact", "translated", "delegated", "dropped")
+                if any(each.fate.value == fate for each in fates.values())
+            ),
+        )
+        for name in format_names()
+        for way, fates in get_format(name).ways.items()
+    )
+    proofs = "\n".join(f"<!-- proof {pair.name} {proof} -->" for pair, proof in found)
+    text = (__doc__ or "").split("\n\n")[2].replace("\n", " ")
+    return f"""# Pairs
+
+Written by `scripts/pairs --write`; the last column by `scripts/pairs --check --write`.
+
+{text}
+
+{table(("from", "to", "tasks", "way", "left out", "proved"), rows)}
+
+## Ways
+
+{table(("way", "fields by fate"), ways)}
+
+## Formats
+
+{table(("format", "framework", "checked with"), pins)}
+
+{proofs}
+"""
+
+
+def main() -> None:
+    """Print or write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--write", action="store_true", help="put the table into PAIRS.md")
+    parser.add_argument("--check", action="store_true", help="ask the real frameworks first")
+    options = parser.parse_args()
+    kept = dict(_PROOF.findall(PAGE.read_text(encoding="utf-8"))) if PAGE.exists() else {}
+    with tempfile.TemporaryDirectory(prefix="pairs-") as work:
+        text = page(list(pairs(Path(work), kept, ask=options.check)))
+    if options.write:
+        PAGE.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+
+
+if __name__ == "__main__":
+    main()
