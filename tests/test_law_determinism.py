@@ -25,7 +25,7 @@ SOURCES = [HERE.parent / "fixtures" / "harbor" / name for name in ("features", "
 
 CONVERT = """
 import sys
-from rlconvert import formats
+from rlconvert import formats, workers
 from rlconvert.format import get_format
 from rlconvert.pipe import Settings, convert
 from rlconvert.source import FolderSource
@@ -33,6 +33,7 @@ from rlconvert.source import FolderSource
 tests, jobs, out, *sources = sys.argv[1:]
 sys.path.append(tests)
 formats.FORMATS["toy"] = "toy"
+workers._CHUNK = 5  # several chunks, for several processes
 for source in sources:
     where = FolderSource(source)
     for target in formats.FORMATS:
