@@ -111,11 +111,11 @@ def check_identity(repo: Path, work: Path, tally: Tally) -> bool:
     except RlconvertError as error:
         tally.counts[f"components not read: {error.reason}"] += 1
         return False
-    if made.error is not None:
-        tally.counts[f"components not read: {made.error.reason}"] += 1
-        return False
     refused = {str(key.what): each.count for key, each in made.report.unreadable.items()}
     tally.refused.update(refused)
+    if made.error is not None:
+        tally.counts["components of which not one row is a task"] += 1
+        return False
     for path in (path for path in sorted(repo.rglob("*")) if path.is_file()):
         copy = out / path.relative_to(repo)
         same = copy.is_file() and copy.read_bytes() == path.read_bytes()
