@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from weakref import finalize
 
 from .errors import WriteError
 from .files import folded
@@ -21,6 +22,7 @@ class Spool:
             self._database = sqlite3.connect(path, isolation_level=None)
         except sqlite3.Error as error:
             raise _cannot_write(error) from error
+        finalize(self, self._database.close)  # a run that fails has nobody who would do it
         self._run("PRAGMA journal_mode = OFF")
         self._run("PRAGMA synchronous = OFF")
         self._run("CREATE TABLE claim (key TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
+from weakref import finalize
 
 from rlconvert.errors import RlconvertError
 from rlconvert.model import RowRef
@@ -39,6 +40,7 @@ class RowIndex:
     def __init__(self, source: Source, paths: Sequence[str]) -> None:
         self._paths = tuple(paths)
         self._database = sqlite3.connect("", isolation_level=None)  # a file that nobody sees
+        finalize(self, self._database.close)  # it lives as long as the reader does
         for statement in _TABLES:
             self._database.execute(statement)
         for file, path in enumerate(self._paths):
