@@ -127,12 +127,10 @@ class Assembler:
             for row in made.rows:
                 so_far = self._row_files.get(row.path, RowFile(0, row.label))
                 self._row_files[row.path] = RowFile(so_far.rows + 1, so_far.label)
-                if row.path in self._unended:
-                    self._sink.append(row.path, b"\n")
-                    self._unended.remove(row.path)
-                self._sink.append(row.path, row.line)
-                if not row.line.endswith(b"\n"):  # as the last row of a source may be
-                    self._unended.add(row.path)
+                if row.at is None:
+                    self._append(row.path, row.line)
+                else:
+                    self._spool.keep_row(row.path, row.at, row.line)
             for item in made.items:
                 self._spool.add(item.list, item.text)
         self.converted += bool(done)
@@ -141,6 +139,14 @@ class Assembler:
         elif done and result.record is not None:
             self._sidecar.task(result.record, result.missing or {})
         return self._refuse(ref.id, refused)
+
+    def _append(self, path: str, line: bytes) -> None:
+        if path in self._unended:
+            self._sink.append(path, b"\n")
+            self._unended.remove(path)
+        self._sink.append(path, line)
+        if not line.endswith(b"\n"):  # as the last row of a source may be
+            self._unended.add(path)
 
     def _refuse(self, task: str, refused: list[tuple[str, Refusal]]) -> list[RlconvertError]:
         for target, refusal in refused:
@@ -180,6 +186,8 @@ class Assembler:
         self, repo: Repo, shared: FileTree, writers: Mapping[str, Writer], intro: str
     ) -> None:
         """Put everything that belongs to no single task."""
+        for path, line in self._spool.rows():
+            self._append(path, line)
         self.shared = shared
         sections: list[CardSection] = []
         rows: list[CardRows] = []

@@ -100,12 +100,14 @@ class PutFile:
 class AppendRow:
     """A line of a row file, with its line end.
 
-    `label` is for the writer that closes the output: every row of a file has the same.
+    `label` is for the writer that closes the output: every row of a file has the same. Rows come
+    in the order of their tasks, but where they have a number `at`: then in the order of those.
     """
 
     path: str
     line: bytes
     label: str = ""
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

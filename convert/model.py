@@ -125,10 +125,14 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class RowLine:
-    """A line of a row file, with its line end, and the file it stands in."""
+    """A line of a row file, with its line end, and the file it stands in.
+
+    `at` is the first byte's place in that file, where the order of its rows must be kept.
+    """
 
     path: str
     line: bytes
+    at: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

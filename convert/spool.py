@@ -27,9 +27,10 @@ class Spool:
         self._run("PRAGMA synchronous = OFF")
         self._run("CREATE TABLE claim (key TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID")
         self._run("CREATE TABLE item (number INTEGER PRIMARY KEY, list TEXT, text TEXT)")
+        self._run("CREATE TABLE row (path TEXT, at INT, line BLOB)")
         self._run("BEGIN")
 
-    def _run(self, statement: str, *values: str) -> sqlite3.Cursor:
+    def _run(self, statement: str, *values: str | int | bytes) -> sqlite3.Cursor:
         try:
             return self._database.execute(statement, values)
         except sqlite3.Error as error:
@@ -55,6 +56,15 @@ class Spool:
         """The texts of a list, in the order in which they came."""
         for (text,) in self._run("SELECT text FROM item WHERE list = ? ORDER BY number", name):
             yield str(text)
+
+    def keep_row(self, path: str, at: int, line: bytes) -> None:
+        """Keep a row for later."""
+        self._run("INSERT INTO row VALUES (?, ?, ?)", path, at, line)
+
+    def rows(self) -> Iterator[tuple[str, bytes]]:
+        """The rows that were kept: file by file, each in the order of its numbers."""
+        for path, line in self._run("SELECT path, line FROM row ORDER BY path, at"):
+            yield str(path), bytes(line)
 
     def close(self) -> None:
         """Let go of the file."""

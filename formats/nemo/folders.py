@@ -116,7 +116,7 @@ class HarborFolders:
     def load(self, ref: TaskRef) -> Task:
         """The task a row names: its folder, and the row beside it."""
         rows = tuple(
-            RowLine(row.path, self._source.read_at(row.path, row.start, row.size))
+            RowLine(row.path, self._source.read_at(row.path, row.start, row.size), at=row.start)
             for row in ref.rows
         )
         extras: dict[str, Data] = {}

@@ -95,7 +95,7 @@ class NemoWriter:
                 return self._rows.home(task, normalise=self._choices.normalise)
             return self._rows.task(task, tasksets)
         if own is not None and own.rows and self._alone:
-            rows = tuple(AppendRow(row.path, row.line) for row in own.rows)
+            rows = tuple(AppendRow(row.path, row.line, at=row.at) for row in own.rows)
             return Written(
                 way="identity", id=task.id, native=own, parts=(PutTree(own.path, own.tree), *rows)
             )
