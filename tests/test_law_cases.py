@@ -154,7 +154,6 @@ def test_rows_do_not_run_into_each_other() -> None:
             assert sorted(map(str, map(json.loads, lines))) == sorted(map(str, ROWS))
 
 
-@pytest.mark.xfail(reason="a row that names a folder is built again without its other keys")
 def test_a_row_is_built_again_with_all_its_keys() -> None:
     row = {**ROWS[0], "verifier_metadata": {"a": 1}}
     tree = task("tasks/a").union(
@@ -172,7 +171,6 @@ def test_a_row_is_built_again_with_all_its_keys() -> None:
         assert not differing(before["a"], after["a"])
 
 
-@pytest.mark.xfail(reason="rows are written in the order of tasks, and each task once")
 def test_two_files_may_have_rows_in_different_orders() -> None:
     tree = two_row_files(end="\n")
     check_identity(tree, "nemo")

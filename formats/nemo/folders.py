@@ -18,7 +18,7 @@ from rlconvert.formats.taskfolder.folder import task_from_folder
 from rlconvert.model import Native, RowLine, RowRef, Task, TaskRef, Taskset
 from rlconvert.source import Kind, Source
 
-from .layout import AGENT, LayoutError, Row
+from .layout import AGENT, LayoutError, Row, row_extras
 from .parse import HarborAgent, parse_config, parse_manifest, parse_row
 
 FORMAT = "nemo"
@@ -121,7 +121,7 @@ class HarborFolders:
         )
         extras: dict[str, Data] = {}
         for row in rows:
-            extras |= _row_extras(_parsed(row))
+            extras |= row_extras(_parsed(row))
         if self._source.kind(f"{ref.path}/task.toml") is None:
             raise Malformed(
                 "the row names a task whose folder is not in this repo",
@@ -143,17 +143,6 @@ def _parsed(row: RowLine) -> Row:
         raise Malformed(
             str(error), reason="bad-row", file=row.path, remedy="Correct the row"
         ) from error
-
-
-def _row_extras(row: Row) -> dict[str, Data]:
-    """What a row says beyond naming its task."""
-    extras: dict[str, Data] = {
-        f"/{key}": value for key, value in {**row.routing, **row.extras}.items()
-    }
-    for key, value in row.params.items():
-        if (key, value) != ("input", []):
-            extras[f"/responses_create_params/{key}"] = value
-    return extras
 
 
 def _environments(source: Source) -> Iterator[Environment]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from .licences import NEMO_LICENCES, manifest_licensing
@@ -75,12 +77,39 @@ class Row:
     extras: dict[str, Json] = field(default_factory=dict[str, Json])
 
 
-def row_line(task_name: str) -> bytes:
-    """One line of JSONL. ASCII, since NeMo Gym 0.7.0 reads the file in the user's locale."""
+PARAMS = "responses_create_params"
+
+
+def row_extras(row: Row) -> dict[str, Json]:
+    """What a row says beyond naming its task, by JSON pointer."""
+    extras = {f"/{_escaped(key)}": value for key, value in {**row.routing, **row.extras}.items()}
+    for key, value in row.params.items():
+        if (key, value) != ("input", []):
+            extras[f"/{PARAMS}/{_escaped(key)}"] = value
+    return extras
+
+
+def row_line(task_name: str, extras: Mapping[str, object] = MappingProxyType({})) -> bytes:
+    """One line of JSONL, with what `row_extras` gave.
+
+    ASCII, since NeMo Gym 0.7.0 reads the file in the user's locale.
+    """
     if not task_name:
         raise LayoutError("a row needs the name of its task")
-    row: Json = {"task_name": task_name, "responses_create_params": {"input": []}}
+    params: dict[str, object] = {"input": []}
+    row: dict[str, object] = {"task_name": task_name, PARAMS: params}
+    for pointer, value in extras.items():
+        *above, key = (_plain(part) for part in pointer.split("/")[1:])
+        (params if above else row)[key] = value
     return json.dumps(row).encode("ascii") + b"\n"
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _plain(part: str) -> str:
+    return part.replace("~1", "/").replace("~0", "~")
 
 
 # --- config.yaml ---------------------------------------------------------------------------------

@@ -110,8 +110,9 @@ class NemoWriter:
         key = self._key(task)
         if isinstance(key, Refusal):
             return key
+        line = row_line(name, task.extras.get(FORMAT, {}))
         rows = tuple(
-            AppendRow(self._row_path(taskset, key), row_line(name), label=f"{taskset}\n{key}")
+            AppendRow(self._row_path(taskset, key), line, label=f"{taskset}\n{key}")
             for taskset in tasksets
         )
         folder = f"tasks/{name}"
@@ -124,7 +125,7 @@ class NemoWriter:
                 *self._notes(task, name, key),
                 *own_extras(task, Fate.DELEGATED),
                 *git_links(task, Fate.DELEGATED),
-                *foreign_extras(task, FOLDER),
+                *foreign_extras(task, FOLDER, FORMAT),
                 *rebuilt_rewards(task, tree),
             ),
         )

@@ -133,9 +133,9 @@ def own_extras(task: Task, fate: Fate) -> tuple[Note, ...]:
     return (Note(field="extras", fate=fate, reason=reason, detail=", ".join(keys)),)
 
 
-def foreign_extras(task: Task, own: str) -> tuple[Note, ...]:
-    """A note when keys of other frameworks stay behind."""
-    keys = sorted(key for name in task.extras if name != own for key in task.extras[name])
+def foreign_extras(task: Task, *own: str) -> tuple[Note, ...]:
+    """A note when keys of other frameworks than `own` stay behind."""
+    keys = sorted(key for name in task.extras if name not in own for key in task.extras[name])
     if not keys:
         return ()
     return (
