@@ -2,7 +2,7 @@
 
     scripts/pairs                 print the table
     scripts/pairs --write         put it into PAIRS.md
-    scripts/pairs --check ...     and ask the real frameworks first (minutes)
+    scripts/pairs --check FROM    and ask the real frameworks about what is made from it (minutes)
 
 Every format has a sample: the task folders of `fixtures/harbor/features` converted to it, and for
 rows with a server of their own `fixtures/nemo`. Each sample is converted to each format. Shown are
@@ -17,7 +17,7 @@ import argparse
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +66,9 @@ def samples(work: Path) -> Iterator[tuple[str, str, Path]]:
     yield "nemo rows", "nemo", ROWS
 
 
-def pairs(work: Path, kept: Mapping[str, str], *, ask: bool) -> Iterator[tuple[Pair, str]]:
+def pairs(
+    work: Path, kept: Mapping[str, str], *, ask: Collection[str]
+) -> Iterator[tuple[Pair, str]]:
     """Every sample in every target, and what its framework says."""
     for title, read_as, place in samples(work):
         for target in format_names():
@@ -83,7 +85,7 @@ def pairs(work: Path, kept: Mapping[str, str], *, ask: bool) -> Iterator[tuple[P
             )
             if run.error is not None:
                 yield pair, "nothing to ask about"
-            elif ask:
+            elif title in ask:
                 yield pair, asked(out, target)
             else:
                 yield pair, kept.get(pair.name, "not asked")
@@ -131,7 +133,7 @@ def page(found: list[tuple[Pair, str]]) -> str:
     text = (__doc__ or "").split("\n\n")[2].replace("\n", " ")
     return f"""# Pairs
 
-Written by `scripts/pairs --write`; the last column by `scripts/pairs --check --write`.
+Written by `scripts/pairs --write`; the last column by `scripts/pairs --check FROM --write`.
 
 {text}
 
@@ -153,7 +155,9 @@ def main() -> None:
     """Print or write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--write", action="store_true", help="put the table into PAIRS.md")
-    parser.add_argument("--check", action="store_true", help="ask the real frameworks first")
+    parser.add_argument(
+        "--check", action="append", default=[], metavar="FROM", help="ask the frameworks about it"
+    )
     options = parser.parse_args()
     kept = dict(_PROOF.findall(PAGE.read_text(encoding="utf-8"))) if PAGE.exists() else {}
     with tempfile.TemporaryDirectory(prefix="pairs-") as work:
