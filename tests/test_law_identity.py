@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from laws.checks import check_identity, check_rebuild
 from laws.comparing import differing
-from laws.sources import NAMES, sources, toy
+from laws.sources import ALONE, NAMES, sources, toy
 from rlconvert.format import Aim, Refusal, Written, get_format
 from rlconvert.formats.taskfolder.folder import folder_from_task, task_from_folder
 from rlconvert.model import Origin, Repo, Task, Taskset
@@ -17,12 +17,14 @@ from strategies.tasks import tasks
 __all__ = ["toy"]
 
 
+@settings(max_examples=ALONE)
 @pytest.mark.parametrize("name", NAMES)
 @given(st.data())
 def test_identity(name: str, data: st.DataObject) -> None:
     check_identity(data.draw(sources(name)), name)
 
 
+@settings(max_examples=ALONE)
 @pytest.mark.parametrize("name", NAMES)
 @given(st.data())
 def test_rebuild(name: str, data: st.DataObject) -> None:

@@ -24,8 +24,9 @@ NAMES = (*formats.FORMATS, "toy")
 PAIRS = [(one, other) for one in NAMES for other in NAMES if one != other]
 
 EACH = max(5, settings().max_examples * 6 // len(PAIRS))
+ALONE = max(5, settings().max_examples * 3 // len(NAMES))
 FEW = max(3, EACH // 2)
-"""Examples of one pair: the pairs grow with the square of the formats, the time must not."""
+"""Examples of a pair, of a format, of what is tried most often: formats grow, the time must not."""
 
 Sources = st.SearchStrategy[FileTree]
 
