@@ -19,7 +19,8 @@ class Spool:
 
     def __init__(self, path: str) -> None:
         try:
-            self._database = sqlite3.connect(path, isolation_level=None)
+            # One thread uses it; which one lets go of it is up to the garbage collector.
+            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
             raise _cannot_write(error) from error
         finalize(self, self._database.close)  # a run that fails has nobody who would do it

@@ -127,7 +127,8 @@ def kill_a_worker() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_a_worker_is_killed(tmp_path: Path) -> None:
+def test_a_worker_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rlconvert.workers._CHUNK", 8)  # so that there is work left to be killed at
     source, out = tasks(tmp_path / "source", MANY), tmp_path / "out"
 
     def progress(done: int) -> None:

@@ -39,7 +39,8 @@ class RowIndex:
 
     def __init__(self, source: Source, paths: Sequence[str]) -> None:
         self._paths = tuple(paths)
-        self._database = sqlite3.connect("", isolation_level=None)  # a file that nobody sees
+        # A file that nobody sees. One thread uses it, any may let go of it.
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         finalize(self, self._database.close)  # it lives as long as the reader does
         for statement in _TABLES:
             self._database.execute(statement)

@@ -35,7 +35,7 @@ def room() -> Iterator[Path]:
     try:
         yield path
     finally:
-        shutil.rmtree(path)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def laid(where: Path, tree: FileTree, *, backwards: bool = False) -> Path:
