@@ -226,7 +226,9 @@ class Sidecar:
 
     def _merged(self, task: Task, read_as: str, native: Native) -> Task:
         """An edited task: what `read_as` drops comes from the source as it was."""
-        reader = get_format(self.format).reader(MemorySource(native.tree, name=task.id), {})
+        reader = get_format(self.format).reader(
+            MemorySource(native.tree, name=task.id), self.record.options
+        )
         old = reader.load(next(iter(reader.refs())))
         dropped = {
             path

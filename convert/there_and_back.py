@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from .errors import ExitCode, RlconvertError, RoundTripDiffers
 from .files import FileTree
-from .format import Fate, Format, get_format
+from .format import Fate, Format, Options, get_format
 from .model import Task, differing_fields
 from .pipe import Conversion, Settings, convert
 from .sidecar import MANIFEST, TaskRecord, parse
@@ -95,7 +95,7 @@ def roundtrip(
     if back.error is not None:
         result.error = back.error
         return result
-    run = _Comparison(source, source_format, middle, there_at, back_at, result)
+    run = _Comparison(source, source_format, middle, there_at, back_at, settings.options, result)
     run.shared(everything=settings.selection.everything and not there.report.any_refused)
     for task, difference in run.tasks():
         if on_compared is not None:
@@ -113,13 +113,14 @@ class _Comparison:
         middle: Format,
         there_at: str,
         back_at: str,
+        options: Options,
         result: RoundTrip,
     ) -> None:
-        self._reader = source_format.reader(source, {})
+        self._reader = source_format.reader(source, options)
         there = FolderSource(there_at, name=source.name)
         back = FolderSource(back_at, name=source.name)
-        self._there_reader = middle.reader(there, {})
-        self._back_reader = source_format.reader(back, {})
+        self._there_reader = middle.reader(there, options)
+        self._back_reader = source_format.reader(back, options)
         self._became = {
             record.task: record.targets[middle.name].id
             for record in (parse(TaskRecord, line, MANIFEST) for line in there.lines(MANIFEST))
