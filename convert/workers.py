@@ -25,7 +25,7 @@ from .provenance import Sidecar
 from .sidecar import FileRecord, RowRecord, TargetRecord, TaskRecord, line_of, records_of
 from .sink import write_tree, writing
 
-_SMALL = 1000
+_SMALL = 4000
 """Sets up to this size are converted in this process: starting others would take longer."""
 
 _CHUNK = 128
