@@ -238,8 +238,8 @@ def convert_tasks(
 ) -> Iterator[tuple[int, Result]]:
     """Results in the order of the tasks, whatever the number of jobs (None: as many as fit)."""
     stream = iter(numbered)
-    first = list(islice(stream, _SMALL + 1))
     many = os.cpu_count() or 1 if jobs is None else jobs
+    first = list(islice(stream, _SMALL + 1)) if jobs is None else []
     if many == 1 or (jobs is None and len(first) <= _SMALL):
         for index, ref in _chain(first, stream):
             yield index, convert_task(plan, index, ref)
