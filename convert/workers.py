@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from .errors import ReadError, RlconvertError, TooBig, WriteError
 from .files import Blob, File, FileTree, unreadable
@@ -241,17 +241,10 @@ def convert_tasks(
     many = os.cpu_count() or 1 if jobs is None else jobs
     first = list(islice(stream, _SMALL + 1)) if jobs is None else []
     if many == 1 or (jobs is None and len(first) <= _SMALL):
-        for index, ref in _chain(first, stream):
+        for index, ref in chain(first, stream):
             yield index, convert_task(plan, index, ref)
         return
-    yield from _in_processes(plan, _chain(first, stream), many)
-
-
-def _chain(
-    first: list[tuple[int, TaskRef]], rest: Iterator[tuple[int, TaskRef]]
-) -> Iterator[tuple[int, TaskRef]]:
-    yield from first
-    yield from rest
+    yield from _in_processes(plan, chain(first, stream), many)
 
 
 def _in_processes(

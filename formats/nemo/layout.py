@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from rlconvert.formats.taskfolder.sifting import parse_pointer, pointer
+
 from .licences import NEMO_LICENCES, manifest_licensing
 from .yamltext import Node, dump, literal, resolved
 
@@ -26,6 +28,9 @@ AGENT = "harbor_agent_general"
 DATASET_PATH = "${harbor_dataset_path}"
 """Where no repo is known: the user passes `++harbor_dataset_path=ABSOLUTE_PATH` (or env.yaml)."""
 DEFAULT_REWARD_KEY = "reward"
+
+PARAMS = "responses_create_params"
+"""The key of a row that holds the request to the model."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _INSTANCE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -77,15 +82,12 @@ class Row:
     extras: dict[str, Json] = field(default_factory=dict[str, Json])
 
 
-PARAMS = "responses_create_params"
-
-
 def row_extras(row: Row) -> dict[str, Json]:
     """What a row says beyond naming its task, by JSON pointer."""
-    extras = {f"/{_escaped(key)}": value for key, value in {**row.routing, **row.extras}.items()}
+    extras = {pointer((key,)): value for key, value in {**row.routing, **row.extras}.items()}
     for key, value in row.params.items():
         if (key, value) != ("input", []):
-            extras[f"/{PARAMS}/{_escaped(key)}"] = value
+            extras[pointer((PARAMS, key))] = value
     return extras
 
 
@@ -98,18 +100,10 @@ def row_line(task_name: str, extras: Mapping[str, object] = MappingProxyType({})
         raise LayoutError("a row needs the name of its task")
     params: dict[str, object] = {"input": []}
     row: dict[str, object] = {"task_name": task_name, PARAMS: params}
-    for pointer, value in extras.items():
-        *above, key = (_plain(part) for part in pointer.split("/")[1:])
+    for place, value in extras.items():
+        *above, key = parse_pointer(place)
         (params if above else row)[key] = value
     return json.dumps(row).encode("ascii") + b"\n"
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-def _plain(part: str) -> str:
-    return part.replace("~1", "/").replace("~0", "~")
 
 
 # --- config.yaml ---------------------------------------------------------------------------------

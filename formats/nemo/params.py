@@ -19,9 +19,9 @@ from rlconvert.runtime import Function
 from .items import messages_from_input
 from .items_out import input_from_messages
 from .jsonline import Json, Object
+from .layout import PARAMS
 from .noticing import Notices, bad
 
-PARAMS = "responses_create_params"
 EXTRAS = "extras"
 INSTRUCTIONS = f"/{PARAMS}/instructions"
 _TOOL = f"/{PARAMS}/tools/"

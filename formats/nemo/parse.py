@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from .layout import (
     AGENT,
     DEFAULT_REWARD_KEY,
+    PARAMS,
     AdoptedFrom,
     DatasetEntry,
     Json,
@@ -45,7 +46,7 @@ def parse_row(line: bytes) -> Row:
     if not isinstance(row, dict):
         raise LayoutError("a row must be a JSON object")
     task_name = row.pop("task_name", None)
-    params = row.pop("responses_create_params", None)
+    params = row.pop(PARAMS, None)
     if not isinstance(task_name, str) or not task_name:
         raise LayoutError("a row for harbor_agent_general needs `task_name`, a string")
     if not isinstance(params, dict) or "input" not in params:

@@ -18,8 +18,9 @@ from rlconvert.reward import Hosted
 from rlconvert.runtime import Function, Runtime
 
 from .jsonline import Json, parse_line
+from .layout import PARAMS
 from .noticing import Notices
-from .params import PARAMS, Request, params_from_request, request_from_params
+from .params import Request, params_from_request, request_from_params
 from .recognise import recognise
 from .rowfiles import FORMAT, NOT_KNOWN, RowSource
 from .rowshape import RowParts, placed, take_apart

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from rlconvert.files import folded
 
 from .jsonline import Json, Object, canonical
+from .layout import PARAMS
 from .noticing import bad
-from .params import PARAMS
 from .servers import METADATA, Schema
 
 TASK_DATA = "task_data"

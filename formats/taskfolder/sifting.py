@@ -100,7 +100,7 @@ def merge(table: Table, ignored: Mapping[str, Value], *, nulls: bool = False) ->
 def _graft(tree: Value, ignored: Mapping[str, Value]) -> None:
     """Put ignored keys back where they were. A missing table on the way is made, a missing entry
     of an array is not."""
-    for parts in sorted(map(_parse_pointer, ignored)):
+    for parts in sorted(map(parse_pointer, ignored)):
         node = tree
         for part, after in pairwise(parts):
             if isinstance(node, dict) and (part in node or not after.isdigit()):
@@ -119,7 +119,7 @@ def pointer(path: Sequence[PathPart]) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def _parse_pointer(text: str) -> tuple[str, ...]:
+def parse_pointer(text: str) -> tuple[str, ...]:
     """The parts of an RFC 6901 pointer to a key, in its one normal spelling."""
     parts = tuple(part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:])
     if not parts or pointer(parts) != text:
