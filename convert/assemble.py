@@ -123,7 +123,7 @@ class Assembler:
             done += 1
             self._report.way(made.target, made.way, self._ways[made.target][made.way])
             for note in made.notes:
-                self._report.note(made.target, ref.id, note)
+                self._report.note(made.target, ref.id, note, way=made.way)
             for row in made.rows:
                 so_far = self._row_files.get(row.path, RowFile(0, row.label))
                 self._row_files[row.path] = RowFile(so_far.rows + 1, so_far.label)

@@ -228,12 +228,14 @@ class Outcome(Protocol):
 class Option:
     """A choice a format offers; the command line has it as ``--<name>``.
 
-    `file`: its value is the path of a file, of which the sidecar keeps the name alone.
+    `file`: its value is the path of a file, of which the sidecar keeps the name alone. `flag`: it
+    is given without a value, or not at all; `Options` then has "yes".
     """
 
     name: str
     help: str
     file: bool = False
+    flag: bool = False
 
 
 Options: TypeAlias = Mapping[str, str]

@@ -16,8 +16,9 @@ Three trees are kept apart so that a wrong join cannot show an agent what it mus
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 
 from .data import Data
 from .errors import RlconvertError
@@ -305,12 +306,15 @@ def field_paths(of: type = Task, above: str = "") -> tuple[str, ...]:
 
 
 def differing_fields(left: Task, right: Task) -> set[str]:
-    """The field paths in which two tasks differ; `id`, `native` and `place` belong to a layout."""
+    """The field paths in which two tasks differ; `id`, `native` and `place` belong to a layout.
+
+    Not a number is the same as not a number: a task that holds it is the same as itself.
+    """
     found: set[str] = set()
     for each in fields(Task):
         if each.name in ("id", "native", "place", "steps"):
             continue
-        if getattr(left, each.name) != getattr(right, each.name):
+        if not _same(getattr(left, each.name), getattr(right, each.name)):
             found.add(each.name)
     if len(left.steps) != len(right.steps):
         return found | {"steps"}
@@ -318,6 +322,23 @@ def differing_fields(left: Task, right: Task) -> set[str]:
         found |= {
             f"steps.{each.name}"
             for each in fields(Step)
-            if getattr(mine, each.name) != getattr(theirs, each.name)
+            if not _same(getattr(mine, each.name), getattr(theirs, each.name))
         }
     return found
+
+
+def _same(left: object, right: object) -> bool:
+    if left == right:
+        return True
+    if type(left) is not type(right):
+        return False
+    match left, right:
+        case float(), float():
+            return math.isnan(left) and math.isnan(right)
+        case Mapping(), Mapping():
+            return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+        case (list() | tuple(), list() | tuple()):
+            return len(left) == len(right) and all(map(_same, left, right))
+    return is_dataclass(left) and all(
+        _same(getattr(left, each.name), getattr(right, each.name)) for each in fields(left)
+    )

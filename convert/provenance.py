@@ -177,7 +177,7 @@ class Sidecar:
         own = task.native.get(read_as)
         if own is not None and own.digest == record.targets[read_as].digest:
             return _with_native(task, self.format, native)
-        return self._merged(task, read_as, native)
+        return self._merged(task, read_as, record.targets[read_as].way, native)
 
     def _rows(self, task: Task, record: TaskRecord) -> tuple[RowLine, ...]:
         """The task's rows; those that went over as they were are the task's own, edits and all."""
@@ -224,15 +224,16 @@ class Sidecar:
             raise stale("some bytes of the source are not what they were when it was converted")
         return data
 
-    def _merged(self, task: Task, read_as: str, native: Native) -> Task:
-        """An edited task: what `read_as` drops comes from the source as it was."""
+    def _merged(self, task: Task, read_as: str, way: str, native: Native) -> Task:
+        """An edited task: what it lost by `way` comes from the source as it was."""
         reader = get_format(self.format).reader(
             MemorySource(native.tree, name=task.id), self.record.options
         )
         old = reader.load(next(iter(reader.refs())))
+        ways = get_format(read_as).ways
         dropped = {
             path
-            for fates in get_format(read_as).ways.values()
+            for fates in ([ways[way]] if way in ways else ways.values())
             for path, fate in fates.items()
             if fate.fate is Fate.DROPPED
         }

@@ -1,8 +1,8 @@
 """What a run reports: counts for people, one line per fact for machines, in constant memory.
 
 `loss.jsonl` starts with a header, then says for each way a task went what becomes of every field,
-then has a line for each task that has something of its own to say. A field named in no line of a
-task has the fate of the task's way.
+then has a line for each task that has something of its own to say, with the way that it went. A
+field named in no line of a task has the fate of its way, which the manifest has for every task.
 """
 
 from __future__ import annotations
@@ -91,18 +91,14 @@ class Report:
             self._ways_drop |= any(fate.fate is Fate.DROPPED for fate in fates.values())
         self.ways[target][way] += 1
 
-    def note(self, target: str, task: str, note: Note) -> None:
-        """A field of one task has a fate of its own."""
+    def note(self, target: str, task: str, note: Note, *, way: str = "") -> None:
+        """A field of one task, which went by `way`, has a fate of its own; or one of the repo."""
         key = (target, note.field, note.fate, note.reason)
         self.notes.setdefault(key, Tally()).add(task, note.reason)
         self._line(
-            {
-                "target": target,
-                "task": task,
-                "field": note.field,
-                "fate": note.fate.value,
-                "reason": note.reason,
-            }
+            {"target": target, "task": task}
+            | ({"way": way} if way else {})
+            | {"field": note.field, "fate": note.fate.value, "reason": note.reason}
             | ({"detail": note.detail} if note.detail else {})
         )
 

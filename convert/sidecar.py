@@ -60,11 +60,13 @@ class RowRecord(Record):
 class TargetRecord(Record):
     """A task in one layout of the output: its id there, and the digest of its native bytes.
 
+    `way` is the column of fates that it went by; empty in a sidecar that does not say it.
     `rewritten` are the files that are not the source's own there, with what was written.
     """
 
     id: str
     digest: str
+    way: str = ""
     rewritten: dict[str, str] = {}
 
 

@@ -7,12 +7,12 @@ the same meaning: every field of the model equal, but those the report says are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .errors import ExitCode, RlconvertError, RoundTripDiffers
 from .files import FileTree
-from .format import Fate, Format, Options, get_format
+from .format import Fate, FieldFate, Format, Options, get_format
 from .model import Task, differing_fields
 from .pipe import Conversion, Settings, convert
 from .sidecar import MANIFEST, TaskRecord, parse
@@ -122,7 +122,7 @@ class _Comparison:
         self._there_reader = middle.reader(there, options)
         self._back_reader = source_format.reader(back, options)
         self._became = {
-            record.task: record.targets[middle.name].id
+            record.task: record.targets[middle.name]
             for record in (parse(TaskRecord, line, MANIFEST) for line in there.lines(MANIFEST))
             if middle.name in record.targets
         }
@@ -146,13 +146,14 @@ class _Comparison:
             if ref.id not in self._became:
                 continue
             task = self._reader.load(ref)
-            returned, middle = back.get(ref.id), there.get(self._became[ref.id])
+            returned, middle = back.get(ref.id), there.get(self._became[ref.id].id)
             paths: tuple[str, ...] = (ref.path,)
             if returned is not None and returned.path == ref.path:
                 paths = self._changed_bytes(task, self._back_reader.load(returned))
             lost: tuple[str, ...] = ("steps",)
             if middle is not None:
-                lost = self._changed_meaning(task, self._there_reader.load(middle))
+                fates = self._ways[self._became[ref.id].way]
+                lost = self._changed_meaning(task, self._there_reader.load(middle), fates)
             self._result.same_bytes += not paths
             self._result.same_meaning += not lost
             difference = Difference(ref.id, paths, lost) if paths or lost else None
@@ -165,17 +166,14 @@ class _Comparison:
         rows = () if mine.rows == theirs.rows else tuple(row.path for row in mine.rows)
         return (*_different(mine.tree, theirs.tree), *rows)
 
-    def _changed_meaning(self, before: Task, after: Task) -> tuple[str, ...]:
+    def _changed_meaning(
+        self, before: Task, after: Task, fates: Mapping[str, FieldFate]
+    ) -> tuple[str, ...]:
         """Fields that differ, read without the sidecar, and that the report does not speak of.
 
-        It speaks of what every way drops, and in notes of what is special to tasks.
+        It speaks of what the task's way drops, and in notes of what is special to tasks.
         """
-        said = {
-            path
-            for fates in self._ways.values()
-            for path, fate in fates.items()
-            if fate.fate is Fate.DROPPED
-        }
+        said = {path for path, fate in fates.items() if fate.fate is Fate.DROPPED}
         said |= {
             field
             for _, field, fate, _ in self._result.there.report.notes

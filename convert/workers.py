@@ -121,6 +121,7 @@ def _stage(
         targets[name] = TargetRecord(
             id=written.id,
             digest=written.native.digest,
+            way=written.way,
             rewritten={path: _digest(written.native.tree, path) for path in written.rewritten},
         )
         made.append(_made(name, written, tuple(folders)))

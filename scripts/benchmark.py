@@ -134,7 +134,7 @@ def row_speed(work: Path, rows: int, runs: int, table: Table) -> None:
     """NeMo Gym rows by one process: home as they are, and rewritten."""
     source, out = work / "rows", work / "rows-out"
     make_rows(source, rows)
-    for what, more in (("home as they are", []), ("rewritten", ["--normalise", "yes"])):
+    for what, more in (("home as they are", []), ("rewritten", ["--normalise"])):
         timing = Timings()
         for _ in range(runs):
             timing.add([*conversion(source, "nemo", "nemo", out, 1), *more])

@@ -155,10 +155,15 @@ def _flag(name: str, option: Option) -> inspect.Parameter:
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[str | None, flag],
+        default=False if option.flag else None,
+        annotation=Annotated[bool, flag] if option.flag else Annotated[str | None, flag],
     )
 
 
 def _chosen(declared: Mapping[str, Option], values: Mapping[str, object]) -> Options:
-    return {declared[key].name: str(value) for key, value in values.items() if value is not None}
+    """What was given: the text of a value, "yes" for a flag."""
+    return {
+        declared[key].name: "yes" if value is True else str(value)
+        for key, value in values.items()
+        if value is not None and value is not False
+    }

@@ -75,7 +75,8 @@ FORMAT = Format(
     writer_options=(
         Option(
             name="normalise",
-            help="yes: rewrite NeMo Gym's own rows so that it takes all of them in.",
+            help="Rewrite NeMo Gym's own rows so that it takes all of them in.",
+            flag=True,
         ),
         Option(
             name="repo-id",

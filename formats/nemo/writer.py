@@ -317,7 +317,11 @@ def _choices(aim: Aim) -> Choices:
 def _is_on(aim: Aim, name: str) -> bool:
     said = aim.options.get(name, "no")
     if said not in ("yes", "no"):
-        raise UsageError(f"--{name} is yes or no", reason="bad-option", remedy=f"--{name} yes")
+        raise UsageError(
+            f"{name} is a flag, and {said!r} is neither yes nor no",
+            reason="bad-option",
+            remedy=f"Give --{name} without a value",
+        )
     return said == "yes"
 
 

@@ -15,7 +15,7 @@ from rlconvert.format import Fate, Format, Options, Reader, get_format
 from rlconvert.model import Repo, Task, TaskRef, field_paths
 from rlconvert.pipe import Conversion, Settings, convert
 from rlconvert.selection import Selection
-from rlconvert.sidecar import LOSS, MANIFEST, TaskRecord, parse
+from rlconvert.sidecar import LOSS, MANIFEST, TargetRecord, TaskRecord, parse
 from rlconvert.sink import OURS
 from rlconvert.source import FolderSource, Source
 from strategies.files import lay
@@ -69,13 +69,16 @@ class Way:
 
     def ids(self, target: str) -> dict[str, str]:
         """What each task of the source is called in the output."""
+        return {task: each.id for task, each in self._targets(target).items()}
+
+    def _targets(self, target: str) -> dict[str, TargetRecord]:
         lines = folder(self.out).lines(MANIFEST)
         records = [parse(TaskRecord, line, MANIFEST) for line in lines]
-        return {record.task: record.targets[target].id for record in records}
+        return {record.task: record.targets[target] for record in records}
 
     def losses(self, target: str) -> Losses:
-        """What `loss.jsonl` says."""
-        losses = Losses()
+        """What `loss.jsonl` says, and the manifest of the way of each task."""
+        losses = Losses({task: each.way for task, each in self._targets(target).items()})
         for line in (self.out / LOSS).read_bytes().splitlines():
             losses.add(json.loads(line), target)
         return losses
@@ -88,8 +91,9 @@ class Way:
 
 @dataclass
 class Losses:
-    """The fates of every way that tasks went, and the notes of single tasks."""
+    """The fates of every way that tasks went, which way each went, and the notes of single ones."""
 
+    went: dict[str, str]
     ways: dict[str, dict[str, str]] = field(default_factory=dict)
     notes: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
@@ -101,14 +105,14 @@ class Losses:
             case {"target": said, "task": str(task), "field": str(path), "fate": str(fate)} if (
                 said == target
             ):
+                assert line.get("way", "") == self.went.get(task, "")
                 self.notes.setdefault(task, []).append((path, fate))
 
     def fields(self, task: str, *fates: Fate) -> set[str]:
-        """The fields of a task that have one of these fates by any way that was used."""
+        """The fields of a task that have one of these fates."""
         wanted = {fate.value for fate in fates}
-        by_way = {
-            path for way in self.ways.values() for path, fate in way.items() if fate in wanted
-        }
+        way = self.ways[self.went[task]]
+        by_way = {path for path, fate in way.items() if fate in wanted}
         return by_way | {path for path, fate in self.notes.get(task, []) if fate in wanted}
 
 
