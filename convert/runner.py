@@ -7,10 +7,11 @@ names a script that runs in the framework's own Python (or in ours, where the ru
 
 ORDER is a file with one JSON object, an `Order`. The script appends lines to the file TRIALS and
 flushes each: first a `Head`, then a `Trial` per task, agent and attempt, in any order and as soon
-as it is over. A trial that could not be held is a line too, with `error` or `refused`; a task that
-has no line was not run. The exit status says nothing. The script may print what it likes, is ended
-by a signal at any moment, and cleans up nothing that its containers leave: whoever started it knows
-them by the paths below `Order.work` that they mount or are labelled with.
+as it is over; of two lines about one attempt the first counts. A trial that could not be held is a
+line too, with `error` or `refused`; a task that has no line was not run. The exit status says
+nothing. The script may print what it likes, is ended by a signal at any moment, and cleans up
+nothing that its containers leave: whoever started it knows them by the paths below `Order.work`
+that they mount or are labelled with.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from .answers import Answer
 AgentName = Literal["oracle", "nop"]
 ORACLE: AgentName = "oracle"
 NOP: AgentName = "nop"
+
+LOCAL = "local"
+"""The sandbox that is no container: quick, and no boundary for hostile tasks."""
 
 MAX_LOG = 4000
 """So many characters of the end of a verifier's output go into a trial."""
@@ -130,13 +134,15 @@ class Trial(Answer):
 class Runner:
     """How a format's framework runs tasks.
 
-    `script` is a file in the folder of the judge's scripts. `sandboxes` are those it can run in;
+    `script` is a file in the folder of the judge's scripts; `local` is a module of ours that keeps
+    the same contract in the sandbox `LOCAL`, without the framework. `sandboxes` are those it can run in;
     None: whatever the framework knows by the name. `environment` is set for the script, beside what
     a judge's script gets. `tools` are requirements of which one program each must be on PATH in the
     sandbox they are listed for.
     """
 
     script: str
+    local: str | None = None
     sandboxes: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)

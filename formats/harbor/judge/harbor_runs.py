@@ -1,0 +1,267 @@
+"""Run tasks with the real Harbor. Runs inside its own Python.
+
+    PYTHON harbor_runs.py ORDER TRIALS
+
+What ORDER and TRIALS hold is said in rlconvert's `runner.py`. Tasks go through `harbor run` in one
+job; a job that ends without a result for some of them is followed by one for each of these alone,
+so that a task which Harbor does not even begin with stops no other. `harbor run` ends with status 0
+whatever happened: what counts are the `result.json` of the trials. Written for harbor 0.26.0.
+"""
+
+# The framework is no dependency, and not in the type checkers' environment.
+# mypy: disable-error-code="import-not-found"
+# pyright: basic, reportMissingImports=false
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+TAIL = 4000
+MOST_TASKS = 32
+"""So many in a job: what Harbor holds of a trial stays in its memory until the job is over."""
+
+ALIKE = 2
+"""So many more jobs that end alike without a trial: it is not the tasks, and no more are run."""
+
+KINDS = {
+    "RewardFileNotFoundError": "no-reward",
+    "RewardFileEmptyError": "no-reward",
+    "VerifierOutputParseError": "bad-reward",
+    "VerifierTimeoutError": "verifier-timeout",
+    "AgentTimeoutError": "agent-timeout",
+    "EnvironmentStartTimeoutError": "environment",
+    "SandboxBuildFailedError": "environment",
+    "HealthcheckError": "environment",
+    "AgentSetupTimeoutError": "environment",
+    "AddTestsDirError": "environment",
+    "DownloadVerifierDirError": "environment",
+}
+UNSET = ("not found in host environment", "Missing Environment Variables")
+
+
+def is_unset(words: str) -> bool:
+    """Whether Harbor misses a variable of the host, before a job or in a trial."""
+    return any(each in words for each in UNSET)
+
+
+class Trials:
+    """The file of trials."""
+
+    def __init__(self, path: str) -> None:
+        self.stream = open(path, "a", encoding="utf-8")  # noqa: SIM115, PTH123 - to the very end
+
+    def add(self, line: Mapping[str, object]) -> None:
+        """One line."""
+        self.stream.write(json.dumps(line) + "\n")
+        self.stream.flush()
+
+
+def tail_of(path: Path) -> str:
+    """The end of a file that a task may have written: no link is followed, nothing waited for."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            file.seek(max(0, os.fstat(descriptor).st_size - TAIL))
+            return file.read(TAIL).decode("utf-8", "replace")
+    return ""
+
+
+def error_of(info: Mapping[str, Any], *, started: bool, reached: bool) -> dict[str, str]:
+    """An exception in words that all frameworks share.
+
+    `started`: the environment stood; `reached`: the verifier began.
+    """
+    name, message = str(info["exception_type"]), str(info["exception_message"])
+    kind = KINDS.get(name)
+    if kind is None and is_unset(message):
+        kind = "unset-variable"
+    if kind is None:
+        kind = "environment" if not started else "crash" if reached else "agent-failed"
+    return {"kind": kind, "message": f"{name}: {message}"[-TAIL:]}
+
+
+def seconds_of(result: Mapping[str, Any]) -> float:
+    """How long a trial took."""
+    begin, end = result.get("started_at"), result.get("finished_at")
+    if not begin or not end:
+        return 0.0
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()
+
+
+def rewards_of(holder: Mapping[str, Any] | None) -> dict[str, float] | None:
+    """What a verifier wrote."""
+    found = ((holder or {}).get("verifier_result") or {}).get("rewards")
+    return {str(key): value for key, value in found.items()} if isinstance(found, dict) else None
+
+
+def number_of(rewards: Mapping[str, float] | None) -> float | None:
+    """The one number: of the key `reward`, else of the only key there is."""
+    if not rewards:
+        return None
+    if "reward" in rewards:
+        return rewards["reward"]
+    return next(iter(rewards.values())) if len(rewards) == 1 else None
+
+
+def trial_of(result: Mapping[str, Any], folder: Path) -> dict[str, object]:
+    """A result of Harbor as a line."""
+    steps = result.get("step_results") or []
+    logs = [folder / "steps" / step["step_name"] for step in steps] or [folder]
+    infos = [each["exception_info"] for each in (result, *steps) if each.get("exception_info")]
+    started = any(each.get("agent_execution") for each in (result, *steps))
+    reached = any(each.get("verifier") for each in (result, *steps))
+    rewards = rewards_of(result)
+    log = "".join(tail_of(each / "verifier" / "test-stdout.txt") for each in logs)
+    if infos and not reached:
+        log = "".join(tail_of(each / "agent" / "oracle.txt") for each in logs) + log
+    return {
+        "rewards": rewards,
+        "reward": number_of(rewards),
+        "steps": [{"name": each["step_name"], "rewards": rewards_of(each)} for each in steps],
+        "error": error_of(infos[0], started=started, reached=reached) if infos else None,
+        "log": log[-TAIL:],
+        "seconds": seconds_of(result),
+    }
+
+
+class Job:
+    """One `harbor run`: some tasks, each by the same agents."""
+
+    def __init__(self, order: Mapping[str, Any], number: int, tasks: Sequence[Any]) -> None:
+        self.order = order
+        self.name = f"job-{number}"
+        self.folder = Path(order["work"], "jobs", self.name)
+        self.tasks = {str(Path(task["folder"])): task for task in tasks}
+        self.attempts: dict[tuple[str, str], int] = {}
+        self.seen: set[Path] = set()
+        self.last_words = ""
+
+    def config(self) -> dict[str, object]:
+        """What Harbor is asked for."""
+        seconds = self.order["seconds"]
+        agents = next(iter(self.tasks.values()))["agents"]
+        return {
+            "job_name": self.name,
+            "jobs_dir": str(self.folder.parent),
+            "n_attempts": self.order["repeat"],
+            "n_concurrent_trials": self.order["jobs"],
+            "quiet": True,
+            "retry": {"max_retries": 0},
+            "environment": {"type": self.order["sandbox"]},
+            "verifier": {"max_timeout_sec": seconds},
+            "agents": [{"name": name, "max_timeout_sec": seconds} for name in agents],
+            "tasks": [{"path": folder} for folder in self.tasks],
+        }
+
+    def run(self, trials: Trials) -> list[Any]:
+        """Run it, and write down each trial that is over; the tasks that have not had all."""
+        work = Path(self.order["work"])
+        config = work / f"{self.name}.json"
+        config.write_text(json.dumps(self.config()), encoding="utf-8")
+        log = work / f"{self.name}.log"
+        program = Path(sys.executable).with_name("harbor")
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [str(program), "run", "--config", str(config), "--yes"],
+                cwd=work,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            while process.poll() is None:
+                self.collect(trials)
+                time.sleep(0.3)
+        self.collect(trials)
+        self.last_words = tail_of(log)
+        return [
+            task
+            for folder, task in self.tasks.items()
+            if any(
+                self.attempts.get((folder, name), 0) < self.order["repeat"]
+                for name in task["agents"]
+            )
+        ]
+
+    def collect(self, trials: Trials) -> None:
+        """Write down the trials that are over."""
+        for path in sorted(self.folder.glob("*/result.json")):
+            if path in self.seen:
+                continue
+            try:
+                result = json.loads(path.read_bytes())
+            except ValueError:
+                continue  # it is being written
+            if not result.get("finished_at"):
+                continue
+            self.seen.add(path)
+            folder, agent = str(result["config"]["task"]["path"]), result["agent_info"]["name"]
+            attempt = self.attempts.get((folder, agent), 0)
+            self.attempts[folder, agent] = attempt + 1
+            head = {"task": self.tasks[folder]["task"], "agent": agent, "attempt": attempt}
+            trials.add({**head, **trial_of(result, path.parent)})
+
+    def missing(self, task: Any) -> Iterator[dict[str, object]]:
+        """A line for each trial of a task that Harbor has no result of."""
+        for agent in task["agents"]:
+            done = self.attempts.get((str(Path(task["folder"])), agent), 0)
+            for attempt in range(done, self.order["repeat"]):
+                error = {"kind": "crash", "message": self.last_words}
+                if is_unset(self.last_words):
+                    error["kind"] = "unset-variable"
+                yield {"task": task["task"], "agent": agent, "attempt": attempt, "error": error}
+
+
+def groups_of(tasks: Sequence[Any]) -> Iterator[list[Any]]:
+    """Tasks that the same agents are asked for, some at a time."""
+    grouped: dict[tuple[str, ...], list[Any]] = {}
+    for task in tasks:
+        grouped.setdefault(tuple(task["agents"]), []).append(task)
+    for group in grouped.values():
+        for start in range(0, len(group), MOST_TASKS):
+            yield group[start : start + MOST_TASKS]
+
+
+def run_group(order: Mapping[str, Any], group: Sequence[Any], first: int, trials: Trials) -> int:
+    """Run some tasks, those that got no result once more alone; the number of the last job."""
+    number = first
+    job = Job(order, number, group)
+    left = job.run(trials) if len(group) > 1 else group
+    alike, before = 0, None
+    for task in left:
+        if alike < ALIKE:
+            number += 1
+            job = Job(order, number, [task])
+            job.run(trials)
+            words = job.last_words
+            alike = alike + 1 if not job.seen and words == before else 0
+            before = words
+        for line in job.missing(task):
+            trials.add(line)
+    return number
+
+
+def main() -> None:
+    """Run what is ordered."""
+    order = json.loads(Path(sys.argv[1]).read_bytes())
+    trials = Trials(sys.argv[2])
+    versions = {"harbor": version("harbor")}
+    trials.add({"versions": versions, "python": platform.python_version()})
+    os.environ.update(order["variables"])
+    number = 0
+    for group in groups_of(order["tasks"]):
+        number = run_group(order, group, number + 1, trials)
+
+
+if __name__ == "__main__":
+    main()
