@@ -16,7 +16,9 @@
     │   └── TooBig                32
     ├── StaleProvenance           40   the converted repo was edited against its sidecar
     ├── CheckFailed               50   a framework does not load what it should
-    │   └── JudgeMissing          51   the framework itself cannot be had
+    │   ├── JudgeMissing          51   the framework itself cannot be had
+    │   ├── VerifyFailed          52   a task was run and is not sound, or differs from its twin
+    │   └── NotVerified           54   a task could not be run: nothing is known of it
     ├── RoundTripDiffers          53
     └── HubError                  60
         ├── HubDenied             61   not allowed, or gated
@@ -57,7 +59,9 @@ class ExitCode(IntEnum):
     STALE_PROVENANCE = 40
     CHECK_FAILED = 50
     JUDGE_MISSING = 51
+    VERIFY_FAILED = 52
     ROUND_TRIP_DIFFERS = 53
+    NOT_VERIFIED = 54
     HUB = 60
     HUB_DENIED = 61
     HUB_NOT_FOUND = 62
@@ -219,6 +223,18 @@ class JudgeMissing(CheckFailed):
     """A framework cannot be installed or found: nothing was proved, and nothing disproved."""
 
     code = ExitCode.JUDGE_MISSING
+
+
+class VerifyFailed(CheckFailed):
+    """A task was run, and its oracle, its verifier or its conversion is not sound."""
+
+    code = ExitCode.VERIFY_FAILED
+
+
+class NotVerified(CheckFailed):
+    """A task could not be run here: that says nothing of it."""
+
+    code = ExitCode.NOT_VERIFIED
 
 
 class RoundTripDiffers(RlconvertError):

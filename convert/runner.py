@@ -135,10 +135,10 @@ class Runner:
     """How a format's framework runs tasks.
 
     `script` is a file in the folder of the judge's scripts; `local` is a module of ours that keeps
-    the same contract in the sandbox `LOCAL`, without the framework. `sandboxes` are those it can run in;
-    None: whatever the framework knows by the name. `environment` is set for the script, beside what
-    a judge's script gets. `tools` are requirements of which one program each must be on PATH in the
-    sandbox they are listed for.
+    the same contract in the sandbox `LOCAL`, without the framework. `sandboxes` are those the
+    script can run in; None: whatever the framework knows by the name. `environment` is set for it,
+    beside what a judge's script gets. `tools` are requirements, by the sandbox that needs them on
+    PATH; each is named like its program.
     """
 
     script: str
