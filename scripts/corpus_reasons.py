@@ -19,6 +19,7 @@ HARBORS: Mapping[str, str] = {
 
 OURS: Mapping[str, str] = {
     "lfs-pointer": "a Git LFS pointer stands where the file itself should",
+    "config-is-a-link": "task.toml is a link",
     "instruction-is-a-link": "an instruction is a link",
     "instruction-not-utf8": "an instruction is not UTF-8 (Harbor fails when it runs the task)",
     "unsafe-name": "a name that cannot exist on every system",

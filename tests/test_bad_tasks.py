@@ -69,6 +69,7 @@ TASKS: dict[str, tuple[str, str]] = {
     "step_names_clash": ("step-name-taken", CONFIG),
     "strategy_unknown": ("bad-value", CONFIG),
     "toml_is_folder": ("file-missing", CONFIG),
+    "toml_is_a_link": ("config-is-a-link", CONFIG),
     "instruction_missing": ("file-missing", "instruction.md"),
     "instruction_is_folder": ("file-missing", "instruction.md"),
     "instruction_not_utf8": ("instruction-not-utf8", "instruction.md"),
@@ -134,6 +135,10 @@ REPOS: dict[str, tuple[str, str]] = {
 # What is left out of the output, and what is in it, by the name of the folder.
 PARTLY: dict[str, tuple[dict[str, object], list[str]]] = {
     "registry_task_missing": ({"unreadable": "task-missing", "file": "registry.json"}, ["alpha"]),
+    "registry_one_path_escapes": (
+        {"unreadable": "path-escapes", "file": "registry.json"},
+        ["alpha"],
+    ),
     "registry_path_twice": ({}, ["alpha"]),
     "registry_path_dots_inside": ({}, ["alpha"]),
     "registry_path_through_link": (

@@ -1,7 +1,7 @@
-"""`dataset.toml`: the manifest of a published dataset, bytes to typed tables and back.
+"""`dataset.toml`: the manifest of a published dataset, bytes to typed tables.
 
 Facts: harbor 0.26.0, `harbor/models/dataset/manifest.py` (`DatasetManifest.from_toml`). The same
-promises and refusals as `toml_schema`, with no legacy keys.
+refusals as `toml_schema`, with no legacy keys. It is never written: it goes over as it is, or not.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from .documents import Value, format_toml, parse_toml
+from .documents import Value, parse_toml
 from .naming import bare_file_name, digest, optional_digest, package_name
-from .sifting import Findings, merge, read
+from .sifting import Findings, read
 from .tables import AuthorTable, FreeTable, Table
 
 
@@ -65,8 +65,3 @@ def decode_dataset_toml(data: bytes) -> DatasetToml:
     findings = Findings()
     manifest = read(parse_toml(data), ManifestTable, findings)
     return DatasetToml(manifest, findings.ignored)
-
-
-def encode_dataset_toml(toml: DatasetToml) -> bytes:
-    """Write a `dataset.toml`; `CannotEncode` as in `toml_schema`."""
-    return format_toml(merge(toml.manifest, toml.unknown), blocks=("tasks", "files"))

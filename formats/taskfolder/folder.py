@@ -16,8 +16,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rlconvert.data import Data
-from rlconvert.errors import Malformed, RlconvertError, TooBig
-from rlconvert.files import Blob, Entry, File, FileTree
+from rlconvert.errors import Malformed, RlconvertError, TooBig, UnsafePath
+from rlconvert.files import Blob, Entry, File, FileTree, Link
 from rlconvert.model import Native, Oracle, Step, Task
 from rlconvert.prompt import Messages
 from rlconvert.reward import Script, StepRewards
@@ -68,6 +68,13 @@ def task_from_folder(task: str, path: str, tree: FileTree) -> Task:
     Refuses what Harbor 0.26.0 would not load, and what is dangerous where Harbor is not strict;
     the error names file, place and reason.
     """
+    if isinstance(tree.entries.get(CONFIG), Link):
+        raise UnsafePath(
+            f"{CONFIG} must be a file, not a link",
+            reason="config-is-a-link",
+            file=CONFIG,
+            remedy="Replace the link by the file",
+        )
     file = tree.file(CONFIG)
     if file is None:
         raise Malformed(
@@ -127,7 +134,7 @@ def config_error(refused: DocumentRefused, file: str) -> RlconvertError:
     also = f" (and {more} more: {'; '.join(map(str, refused.problems[1:4]))})" if more else ""
     remedy = "Correct it in the source"
     if refused.harbor_accepts:
-        remedy += ", although Harbor itself would load it"
+        remedy += ", although Harbor itself has no such rule"
     return kind(
         f"{first.message}{also}",
         reason=first.reason.value,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator
 
+from rlconvert.errors import UnsafePath
 from rlconvert.files import Blob
 from rlconvert.format import AddEntry, Fate, ListItem, Note, Outcome, PutFile, RepoNote
 from rlconvert.model import Repo
 
 from .documents import Value
-from .layouts import MARK, REGISTRY
+from .layouts import MARK, REGISTRY, place_of
 from .registry_schema import (
     RegistryDataset,
     RegistryJson,
@@ -51,8 +51,10 @@ def names_what_stands(data: bytes, outcome: Outcome) -> bool:
 
 
 def _stands(task: RegistryTask, outcome: Outcome) -> bool:
-    place = posixpath.normpath(task.path.replace("\\", "/"))
-    return task.git_url is None and outcome.has_folder("" if place == "." else place)
+    try:
+        return task.git_url is None and outcome.has_folder(place_of(task))
+    except UnsafePath:  # whoever read the registry has told of it
+        return False
 
 
 def kept_registry(outcome: Outcome) -> Iterator[PutFile | RepoNote]:

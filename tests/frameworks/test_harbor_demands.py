@@ -25,6 +25,7 @@ SCRIPT = ROOT / "formats" / "harbor" / "judge" / "harbor_loads.py"
 STRICTER = {
     "link-escapes": "Harbor looks at tests/, solution/ and steps/ only",
     "link-cycle": "Harbor looks at tests/, solution/ and steps/ only",
+    "config-is-a-link": "Harbor follows it",
     "instruction-is-a-link": "Harbor shows the agent whatever it leads to",
     "folder-is-a-link": "Harbor follows it",
     "script-not-a-file": "Harbor asks whether it exists",

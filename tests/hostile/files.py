@@ -34,6 +34,13 @@ def name_fault(name: str, file_name: str | bytes, expected: str = UNSAFE_PATH) -
     task_fault(expected)(spoil)
 
 
+@task_fault(UNSAFE_PATH)
+def toml_is_a_link(task: Path) -> None:
+    """``task.toml`` is a link to another file of the task."""
+    (task / "task.toml").rename(task / "own.toml")
+    link(task / "task.toml", "own.toml")
+
+
 @task_fault(MALFORMED)
 def toml_is_folder(task: Path) -> None:
     """Where ``task.toml`` should be there is a folder."""

@@ -67,6 +67,7 @@ registry_fault("registry_path_escapes", dataset("../elsewhere/task"), UNSAFE_PAT
 registry_fault("registry_path_dots_inside", dataset("tasks/x/../alpha"), EITHER)
 registry_fault("registry_path_absolute", dataset("/etc"), UNSAFE_PATH)
 registry_fault("registry_path_backslash", dataset("tasks\\alpha"), UNSAFE_PATH)
+registry_fault("registry_one_path_escapes", dataset("../x", "tasks/alpha"), UNSAFE_PATH)
 registry_fault("registry_path_drive", dataset("C:/tasks/alpha"), UNSAFE_PATH)
 registry_fault("registry_path_nul", dataset("tasks/al\0pha"), UNSAFE_PATH)
 registry_fault("registry_path_too_long", dataset("tasks/" + "n" * 300), EITHER)
