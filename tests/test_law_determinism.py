@@ -21,24 +21,34 @@ from trees import assert_same_tree
 __all__ = ["toy"]
 
 HERE = Path(__file__).parent
-SOURCES = [HERE.parent / "fixtures" / "harbor" / name for name in ("features", "registry")]
+SOURCES = [
+    HERE.parent / "fixtures" / path
+    for path in ("harbor/features", "harbor/registry", "nemo/agents", "nemo/items", "nemo/misread")
+]
 
 CONVERT = """
 import sys
 from rlconvert import formats, workers
 from rlconvert.format import get_format
-from rlconvert.pipe import Settings, convert
+from rlconvert.pipe import Settings, convert, convert_shard, merge
 from rlconvert.source import FolderSource
 
-tests, jobs, out, *sources = sys.argv[1:]
+tests, jobs, shards, out, *sources = sys.argv[1:]
 sys.path.append(tests)
 formats.FORMATS["toy"] = "toy"
 workers._CHUNK = 5  # several chunks, for several processes
+settings = Settings(jobs=int(jobs))
 for source in sources:
-    where = FolderSource(source)
-    for target in formats.FORMATS:
-        settings = Settings(jobs=int(jobs))
-        convert(where, get_format("harbor"), [target], f"{out}/{where.name}-{target}", settings)
+    where, read_as = FolderSource(source), get_format(source.split("/")[-2])
+    for targets in (*([name] for name in formats.FORMATS), ["harbor", "nemo"]):
+        place = f"{out}/{where.name}-{'-'.join(targets)}"
+        if shards == "1":
+            convert(where, read_as, targets, place, settings)
+            continue
+        parts = [f"{out}-parts/{number}-of-{place.split('/')[-1]}" for number in range(int(shards))]
+        for number, part in enumerate(parts, 1):
+            convert_shard(where, read_as, targets, part, settings, (number, int(shards)))
+        merge(where, read_as, place, parts, settings)
 """
 
 
@@ -49,6 +59,7 @@ class Surroundings:
     env: Mapping[str, str] = field(default_factory=dict)
     umask: int = 0o022
     jobs: int = 1
+    shards: int = 1
     elsewhere: bool = False
     backwards: bool = False
 
@@ -57,7 +68,7 @@ def converted(place: Path, how: Surroundings) -> Path:
     """The outputs of one run in surroundings of its own."""
     sources = []
     for source in SOURCES:
-        copy = place / "sources" / source.name
+        copy = place / "sources" / source.parent.name / source.name
         copied(source, copy, backwards=how.backwards)
         sources.append(copy)
     start = place if how.elsewhere else Path("/")
@@ -66,7 +77,15 @@ def converted(place: Path, how: Surroundings) -> Path:
     env = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
     env |= {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     subprocess.run(
-        [sys.executable, "-c", CONVERT, str(HERE), str(how.jobs), *map(str, paths)],
+        [
+            sys.executable,
+            "-c",
+            CONVERT,
+            str(HERE),
+            str(how.jobs),
+            str(how.shards),
+            *map(str, paths),
+        ],
         check=True,
         cwd=start,
         env={**env, **how.env},
@@ -100,6 +119,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.param(Surroundings(umask=0o077), id="umask"),
         pytest.param(Surroundings(elsewhere=True), id="current folder"),
         pytest.param(Surroundings(jobs=2), id="jobs"),
+        pytest.param(Surroundings(shards=3), id="shards"),
         pytest.param(Surroundings(backwards=True), id="order of creation"),
     ],
 )

@@ -135,11 +135,16 @@ def run(
 
 
 def check_report(conversion: Conversion, target: str) -> None:
-    """Every refusal is one the format lists, every note and way speaks of what there is."""
+    """Every task is converted or listed, every reason, note and way is one that there is."""
     known, report = get_format(target), conversion.report
     assert {key.what for key in report.refused} <= set(known.refusals)
     assert set(report.ways[target]) <= set(known.ways)
     assert {path for _, path, _, _ in report.notes} <= NOTED
+    refused = sum(each.count for each in report.refused.values())
+    unreadable = sum(each.count for each in report.unreadable.values())
+    left_out = report.read - report.converted(target)
+    # A file of no task that cannot be read is told there too.
+    assert refused <= left_out <= refused + unreadable, "tasks were left out in silence"
 
 
 def tasks_in(source: Path | Source, name: str) -> dict[str, Task]:

@@ -16,8 +16,8 @@ from laws.running import laid, room, run
 from rlconvert import formats
 from rlconvert.files import FileTree
 from rlconvert.source import BOOKKEEPING, FolderSource
+from strategies import nemo_rows, rows
 from strategies.repos import repos
-from strategies.rows import row_repos
 from strategies.toys import toy_repos
 
 NAMES = (*formats.FORMATS, "toy")
@@ -41,7 +41,9 @@ def _converted(draw: st.DrawFn, target: str) -> FileTree:
 
 
 _OWN: dict[str, Callable[[], Sources]] = {"harbor": repos, "toy": toy_repos}
-_MORE: dict[str, Callable[[], Sources]] = {"nemo": row_repos}
+_MORE: dict[str, Callable[[], Sources]] = {
+    "nemo": lambda: rows.row_repos() | nemo_rows.row_repos(),
+}
 
 
 def sources(name: str) -> Sources:
