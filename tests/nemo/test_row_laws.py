@@ -1,0 +1,19 @@
+"""The laws of a single format once more, for rows alone: a line can be spelled in many ways."""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from laws.checks import check_identity, check_rebuild
+from rlconvert.files import FileTree
+from strategies.nemo_rows import row_repos
+
+
+@given(row_repos())
+def test_identity(tree: FileTree) -> None:
+    check_identity(tree, "nemo")
+
+
+@given(row_repos())
+def test_rebuild(tree: FileTree) -> None:
+    check_rebuild(tree, "nemo")
