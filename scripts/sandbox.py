@@ -1,0 +1,334 @@
+"""Make what is needed to run tasks on a Debian machine that has no image registry.
+
+    eval "$(scripts/sandbox DIR)" && pytest -m run        tasks run in podman
+    eval "$(scripts/sandbox DIR --docker)"                in a Docker daemon of our own
+    scripts/sandbox DIR --stop                            stop that daemon, let go of all mounts
+
+As root. The engine and its tools come from apt. A root file system is made from the machine's own
+Debian mirror, and becomes an image under each name that the tasks in `fixtures` build from or run:
+a *substitute*, so a task that runs here is not proved to run on the published image. All of it is
+kept in DIR (images too: they are not among the machine's own) and left alone when it is there;
+only the apt packages and a folder in /run are outside. Standard output: `export` lines. What
+cannot be done is one line "not available: ..." on standard error, and exit status 51.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rlconvert.errors import ExitCode
+
+SUITE = "trixie"
+IN_ROOTFS = ("curl", "python3", "python-is-python3", "python3-pytest")
+BASES = ("ubuntu:24.04", "debian:trixie", "python:3.12-slim", "python:3.13-slim")
+"""The images that the fixtures build from."""
+APP = "rlconvert/app:1"
+"""The image that fixtures run as it is. Harbor wants a task's `workdir` in it."""
+APP_DOCKERFILE = f"FROM docker.io/library/{BASES[0]}\nWORKDIR /app\n"
+
+COMMON = ("bubblewrap", "mmdebstrap", "runc")
+PODMAN = ("podman", "buildah", "uidmap", "netavark", "aardvark-dns")
+DOCKER = ("docker.io",)
+
+NEEDLESS = ("doc", "info", "locale", "man")
+LABEL = "rlconvert.sandbox"
+CHANGES = (
+    "ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    # A container that only waits does not hear SIGTERM: each would take ten seconds to stop.
+    "STOPSIGNAL SIGKILL",
+)
+RECIPE = hashlib.sha256(
+    repr((SUITE, IN_ROOTFS, NEEDLESS, CHANGES, BASES, APP, APP_DOCKERFILE)).encode()
+).hexdigest()[:12]
+
+# runc, and limits below the machine's own: crun and podman's defaults fail where root has neither
+# cgroups of one version nor CAP_SYS_RESOURCE.
+CONTAINERS_CONF = """\
+[containers]
+default_ulimits = ["nofile=8192:8192", "nproc=16384:16384"]
+[engine]
+runtime = "runc"
+tmp_dir = "{run}/libpod"
+lock_type = "file"
+[network]
+network_backend = "netavark"
+network_config_dir = "{folder}/networks"
+"""
+CONF = {"containers": "CONTAINERS_CONF", "storage": "CONTAINERS_STORAGE_CONF"}
+STORAGE_CONF = """\
+[storage]
+driver = "overlay"
+graphroot = "{folder}/storage"
+runroot = "{run}/storage"
+"""
+
+
+class NotAvailable(Exception):
+    """This machine cannot do it; the text says why, in one line."""
+
+
+def say(text: str) -> None:
+    """Talk goes to standard error: standard output is for a shell."""
+    print(f"sandbox: {text}", file=sys.stderr, flush=True)
+
+
+def run(*command: str | Path, env: Mapping[str, str] | None = None, minutes: int = 10) -> str:
+    """What a command prints; its last words become the reason when it fails."""
+    name = Path(command[0]).name
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60 * minutes,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise NotAvailable(f"there is no {name}") from None
+    except subprocess.TimeoutExpired:
+        raise NotAvailable(f"{name} took more than {minutes} minutes") from None
+    if done.returncode:
+        raise NotAvailable(f"{name} {command[1]}: {last_words(done.stderr or done.stdout)}")
+    return done.stdout
+
+
+def last_words(text: str) -> str:
+    """The last line, without the addresses in it: a mirror's name is nobody's business."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"(?i)e:|error", line)]
+    return re.sub(r"\w+://\S+", "(address)", (errors or lines or ["it failed"])[-1])
+
+
+def install(packages: Iterable[str]) -> None:
+    """Have these apt packages."""
+    status = subprocess.run(
+        ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *packages],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.splitlines()
+    missing = [name for name in packages if f"{name} installed" not in status]
+    if not missing:
+        return
+    say(f"apt packages: {' '.join(missing)}")
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    run("apt-get", "update", "-qq", env=quiet)
+    run("apt-get", "install", "-qq", "--no-install-recommends", *missing, env=quiet)
+
+
+def mirror() -> str:
+    """The Debian mirror that apt uses here."""
+    etc = Path("/etc/apt")
+    sources = (etc / "sources.list.d").glob("*.sources")
+    lists = [etc / "sources.list", *(etc / "sources.list.d").glob("*.list")]
+    text = "\n".join(path.read_text() for path in [*sources, *lists] if path.is_file())
+    for address in re.findall(r"^(?:URIs:|deb(?:\s+\[.*?\])?)\s+(\S+)", text, re.MULTILINE):
+        if "security" not in address:
+            return str(address)
+    raise NotAvailable("apt knows no Debian mirror here")
+
+
+def bootstrap(folder: Path, *arguments: str) -> None:
+    """Make a folder out of packages, whole or not at all."""
+    with tempfile.TemporaryDirectory(prefix=".making.", dir=folder.parent) as scratch:
+        made = Path(scratch) / folder.name
+        run("mmdebstrap", "--mode=root", "--format=directory", *arguments, SUITE, made, mirror())
+        made.rename(folder)
+
+
+def root_file_system(root: Path) -> Path:
+    """The root file system of this recipe; those of others are removed."""
+    folder = root / f"rootfs-{RECIPE}"
+    if folder.is_dir():
+        return folder
+    for old in root.glob("rootfs-*"):
+        shutil.rmtree(old)
+    say(f"root file system: Debian {SUITE} with {' '.join(IN_ROOTFS)}")
+    without = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in NEEDLESS]
+    bootstrap(folder, "--variant=minbase", f"--include={','.join(IN_ROOTFS)}", *without)
+    return folder
+
+
+class Engine:
+    """A container engine with images of its own."""
+
+    def __init__(self, program: str, registry: str, environment: Mapping[str, str]) -> None:
+        self.program = program
+        self.environment = environment
+        self._bases = [f"{registry and registry + 'library/'}{name}" for name in BASES]
+        self._app = f"{registry}{APP}"
+
+    def __call__(self, *arguments: str | Path) -> str:
+        """What the engine prints."""
+        return run(self.program, *arguments, env=self.environment)
+
+    def have_images(self, rootfs: Path) -> None:
+        """Every image under its names, made from `rootfs` unless that was done before."""
+        ours = f"--filter=label={LABEL}={RECIPE}"
+        there = self("images", ours, "--format={{.Repository}}:{{.Tag}}").split()
+        if not {*self._bases, self._app} <= set(there):
+            say(f"{self.program}: images {' '.join([*BASES, APP])}")
+            self._make_images(rootfs)
+        self("run", "--rm", "--network=none", self._app, "true")
+
+    def _make_images(self, rootfs: Path) -> None:
+        changes = [f"--change={change}" for change in (*CHANGES, f"LABEL {LABEL}={RECIPE}")]
+        with tempfile.TemporaryDirectory() as scratch:
+            archive, dockerfile = Path(scratch) / "rootfs.tar", Path(scratch) / "Dockerfile"
+            needless = [f"--exclude=./{name}/*" for name in ("dev", "proc", "run", "sys", "tmp")]
+            run("tar", "-C", rootfs, *needless, "-cf", archive, ".")
+            self("import", *changes, archive, self._bases[0])
+            for name in self._bases[1:]:
+                self("tag", self._bases[0], name)
+            archive.unlink()
+            dockerfile.write_text(APP_DOCKERFILE)
+            self("build", "--quiet", "--network=host", "--tag", self._app, scratch)
+
+
+def podman(root: Path, state: Path) -> dict[str, str]:
+    """What to export for podman, whose settings, images and containers are all in DIR."""
+    install([*COMMON, *PODMAN])
+    folder = root / "podman"
+    folder.mkdir(exist_ok=True)
+    environment = {}
+    for name, text in {"containers": CONTAINERS_CONF, "storage": STORAGE_CONF}.items():
+        file = folder / f"{name}.conf"
+        file.write_text(text.format(folder=folder, run=state))
+        environment[CONF[name]] = str(file)
+    rootfs = root_file_system(root)
+    Engine("podman", "docker.io/", environment).have_images(rootfs)
+    return {**environment, "RLCONVERT_ROOTFS": str(rootfs), "RLCONVERT_SANDBOX": "podman"}
+
+
+def docker(root: Path, state: Path) -> dict[str, str]:
+    """What to export for the Docker daemon, which is started unless it runs."""
+    install([*COMMON, *DOCKER])
+    rootfs = root_file_system(root)
+    folder = root / "docker"
+    plugins = folder / "config" / "cli-plugins"
+    if not (plugins / "docker-compose").exists():
+        say("docker: its compose plugin")
+        compose = folder / "compose"
+        shutil.rmtree(compose, ignore_errors=True)
+        plugins.mkdir(parents=True, exist_ok=True)
+        bootstrap(compose, "--variant=extract", "--include=docker-compose")
+        found = next(compose.glob("usr/**/cli-plugins/docker-compose"))
+        shutil.copy2(found, plugins / "docker-compose")
+        shutil.rmtree(compose)
+    environment = {
+        "DOCKER_HOST": f"unix://{state}/docker.sock",
+        "DOCKER_CONFIG": str(folder / "config"),
+    }
+    if daemon(state) is None:
+        start_daemon(folder, state)
+    Engine("docker", "", environment).have_images(rootfs)
+    return {**environment, "RLCONVERT_ROOTFS": str(rootfs), "RLCONVERT_SANDBOX": "docker"}
+
+
+def start_daemon(folder: Path, state: Path) -> None:
+    """No rules for the machine's firewall: containers reach each other, but not beyond."""
+    say("docker: starting the daemon")
+    off = [f"--{name}=false" for name in ("iptables", "ip6tables", "ip-forward", "ip-masq")]
+    places = {
+        "data-root": folder / "data",
+        "exec-root": state / "docker",
+        "host": f"unix://{state}/docker.sock",
+        "pidfile": state / "docker.pid",
+    }
+    with (folder / "daemon.log").open("wb") as log:
+        started = subprocess.Popen(
+            ["dockerd", *off, *(f"--{name}={place}" for name, place in places.items())],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    for _ in range(300):
+        if (state / "docker.sock").exists():
+            return
+        if started.poll() is not None:
+            break
+        time.sleep(0.1)
+    started.kill()
+    raise NotAvailable(
+        f"dockerd: {last_words((folder / 'daemon.log').read_text(errors='replace'))}"
+    )
+
+
+def daemon(state: Path) -> int | None:
+    """The process that is our daemon, while it runs."""
+    try:
+        pid = int((state / "docker.pid").read_text())
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (OSError, ValueError):
+        return None
+    return pid if f"{state}/docker.pid".encode() in command else None
+
+
+def stop(root: Path, state: Path) -> None:
+    """End the daemon, and unmount what the engines have mounted, so that DIR can be removed."""
+    if (pid := daemon(state)) is not None:
+        os.kill(pid, signal.SIGTERM)
+        for _ in range(300):
+            if daemon(state) is None:
+                break
+            time.sleep(0.1)
+        else:
+            raise NotAvailable("dockerd does not stop")
+    for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
+        place = Path(line.split()[1])
+        if root in place.parents or state in place.parents:
+            run("umount", "--lazy", place)
+    shutil.rmtree(state, ignore_errors=True)
+
+
+def main() -> int:
+    """Make, start or stop."""
+    parser = argparse.ArgumentParser(
+        prog="sandbox", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("dir", metavar="DIR", type=Path)
+    parser.add_argument("--docker", action="store_true")
+    parser.add_argument("--stop", action="store_true")
+    asked = parser.parse_args()
+    root: Path = asked.dir.resolve()
+    state = Path("/run") / f"rlconvert-{hashlib.sha256(bytes(root)).hexdigest()[:12]}"
+    try:
+        if os.geteuid() != 0:
+            raise NotAvailable("only root can make it")
+        if shutil.which("apt-get") is None:
+            raise NotAvailable("there is no apt")
+        root.mkdir(parents=True, exist_ok=True)
+        state.mkdir(exist_ok=True)
+        with (root / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if asked.stop:
+                stop(root, state)
+                return ExitCode.DONE
+            exports = docker(root, state) if asked.docker else podman(root, state)
+    except (NotAvailable, OSError) as reason:
+        print(f"not available: {reason}", file=sys.stderr)
+        return ExitCode.JUDGE_MISSING
+    for name, value in exports.items():
+        print(f"export {name}={shlex.quote(value)}")
+    return ExitCode.DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
