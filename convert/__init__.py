@@ -14,10 +14,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import check, convert, convert_shard, inspect, merge, roundtrip
+    from .api import check, convert, convert_shard, inspect, merge, roundtrip, verify
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "check", "convert", "convert_shard", "inspect", "merge", "roundtrip"]
+__all__ = [
+    "__version__",
+    "check",
+    "convert",
+    "convert_shard",
+    "inspect",
+    "merge",
+    "roundtrip",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from . import checking, inspection, pipe
+from . import checking, inspection, pipe, verifying
 from . import there_and_back as trips
 from .checking import CheckRun
 from .format import Options, choose_format
 from .inspection import Inspection
 from .opening import open_source
+from .orders import Sample, Side
 from .pipe import Conversion, Progress, Settings
-from .source import Source
+from .sandboxes import Question
+from .selection import Selection
+from .source import FolderSource, Source
 from .there_and_back import OnCompared, RoundTrip
+from .verifying import OnRun, VerifyRun
 
 
 @contextmanager
@@ -109,3 +113,46 @@ def check(
     The verdicts are recorded in it, whatever they are.
     """
     return checking.check(out, frameworks=frameworks, using=using)
+
+
+def verify(
+    source: str | FolderSource,
+    *,
+    against: str | FolderSource | None = None,
+    read_as: str | None = None,
+    options: Options | None = None,
+    frameworks: Sequence[str] = (),
+    using: Mapping[str, str] | None = None,
+    question: Question | None = None,
+    selection: Selection | None = None,
+    sample: Sample | None = None,
+    record: bool = True,
+    resume: bool = False,
+    on_run: OnRun | None = None,
+) -> VerifyRun:
+    """Run the tasks of `source`, which is running a stranger's code; `verifying.verify`.
+
+    A source with several layouts is read as the first of them; the verdicts are recorded in a
+    folder of this machine, never in a repo of the Hub.
+    """
+    given = options or {}
+    with ExitStack() as stack:
+        sides = []
+        for each, name in ((source, read_as), (against, None)):
+            if each is None:
+                continue
+            opened = stack.enter_context(open_source(each)) if isinstance(each, str) else each
+            chosen = choose_format(opened, name, first_of_several=True)
+            sides.append(Side(opened, chosen, given))
+        return verifying.verify(
+            sides[0],
+            frameworks=frameworks,
+            using=using,
+            question=question,
+            selection=selection,
+            sample=sample,
+            against=sides[1] if len(sides) > 1 else None,
+            record=record and sides[0].source.origin.repo is None,
+            resume=resume,
+            on_run=on_run,
+        )

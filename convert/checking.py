@@ -8,7 +8,6 @@ record of its conversion, is compared with what the framework found.
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .address import is_repo_id
-from .card import with_proof
 from .claims import with_claims
 from .enclosure import Enclosure, Limits
 from .errors import (
@@ -25,25 +23,21 @@ from .errors import (
     JudgeMissing,
     SourceChanged,
     UnknownFormat,
-    UnsafePath,
     UsageError,
 )
-from .files import Blob
 from .format import Format, format_names, get_format, sniff
 from .judge import ANSWER, Judge, Verdict
 from .judges import judge_python, own_python
+from .proofs import recorded_checks, recorded_runs, write_proofs
 from .published import layout_digest, make_bare
-from .records import CHECKS, CheckRecord, checks_text, parse_checks, proof_text, record_of
+from .records import record_of
 from .sidecar import PROVENANCE, parse_provenance
-from .sink import OURS, replace_file, writing
 from .source import FolderSource, Kind
+from .whereabouts import Whereabouts
 
 _HUB = "https://huggingface.co/"
 _MAX_ANSWER = 1 << 30
 _MAX_RECORDS = 64 << 20
-_MAX_CARD = 4 << 20
-_TEXT = 1000
-_CARD = "README.md"
 
 OnStart = Callable[[str], None]
 
@@ -134,7 +128,7 @@ def check(
             remedy="Give the folder of a converted or published repo",
         )
     source = FolderSource(out)
-    records = _records(source)
+    records = recorded_checks(source)
     digest = layout_digest(source)
     results = []
     for chosen in _chosen(source, frameworks):
@@ -152,7 +146,9 @@ def check(
             records[result.format] = record_of(
                 result.verdict, digest, network_blocked=result.network_blocked
             )
-    card = _write(source, records, digest)
+    card = bool(records) and write_proofs(
+        source, digest, checks=records, runs=recorded_runs(source)
+    )
     return CheckRun(out=out, digest=digest, results=tuple(results), card=card)
 
 
@@ -218,7 +214,7 @@ def heard(judge: Judge, python: str, source: FolderSource, enclosure: Enclosure)
         verdict = judge.hear(_Hearing(source, judge, python, enclosure))
     except CheckFailed as error:
         verdict = Verdict(faults=(str(error),))
-    clean = _Cleaner(source.root, enclosure.work, python)
+    clean = Whereabouts(source.root, python, enclosure.work)
     return replace(
         verdict,
         tasks=tuple(
@@ -273,58 +269,3 @@ class _Hearing:
         if not place.is_symlink():
             place.symlink_to(self._bare)
         return f"{_HUB}datasets/{repo_id}"
-
-
-class _Cleaner:
-    """Takes paths and addresses of this machine and this run out of what a framework said."""
-
-    def __init__(self, out: str, work: str, python: str) -> None:
-        places = [
-            (out, "OUT"),
-            (str(Path(python).parents[1]), "PYTHON"),
-            (str(Path(python).resolve().parents[1]), "PYTHON"),
-            (tempfile.gettempdir(), "TEMP"),
-            (str(Path.home()), "HOME"),
-        ]
-        self._places = [each for each in places if len(each[0]) > 1]
-        self._work = re.compile(rf"{re.escape(work)}(?:/scratch(?:/tmp\w+)?)?")
-
-    def __call__(self, text: str) -> str:
-        text = self._work.sub("TEMP", text)
-        for path, word in self._places:
-            text = re.sub(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])", word, text)
-        text = re.sub(r"\b0x[0-9a-f]{6,}\b", "0x...", text)
-        return text if len(text) <= _TEXT else f"{text[: _TEXT // 2]} ... {text[-_TEXT // 2 :]}"
-
-
-# --- records -----------------------------------------------------------------------------------
-
-
-def _records(source: FolderSource) -> dict[str, CheckRecord]:
-    if source.kind(CHECKS) is not Kind.FILE:
-        return {}
-    return parse_checks(source.read(CHECKS, _MAX_RECORDS))
-
-
-def _write(source: FolderSource, records: dict[str, CheckRecord], digest: str) -> bool:
-    """Write the records, and the card's section where there is one; whether there is."""
-    if not records:
-        return False
-    if source.kind(OURS) not in (None, Kind.FOLDER):
-        raise UnsafePath(
-            "it is no folder, so no record can stand in it",
-            reason="not-a-folder",
-            file=OURS,
-            remedy="Remove it",
-        )
-    with writing(OURS):
-        Path(source.root, OURS).mkdir(exist_ok=True)
-    replace_file(f"{source.root}/{CHECKS}", Blob(checks_text(records)))
-    if source.kind(_CARD) is not Kind.FILE:
-        return False
-    titles = {name: get_format(name).title for name in format_names()}
-    card = with_proof(source.read(_CARD, _MAX_CARD), proof_text(records, digest, titles))
-    if card is None:
-        return False
-    replace_file(f"{source.root}/{_CARD}", Blob(card))
-    return True

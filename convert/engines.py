@@ -16,8 +16,8 @@ from pathlib import Path
 ENGINES = ("docker", "podman")
 """In the order in which they are tried."""
 
-NO_DIGEST = "no registry digest"
-"""What is said of an image that never came from a registry: it stands in for the published one."""
+NO_DIGEST = "not from a registry"
+"""What is said of an image that was imported or built here: it stands in for a published one."""
 
 _SETTINGS = {
     "docker": ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY"),
@@ -58,14 +58,22 @@ def first_engine() -> str | None:
 
 
 def image_digests(engine: str, references: Iterable[str]) -> Mapping[str, str]:
-    """By reference, what the engine knows an image by; those it does not have are left out."""
+    """By reference the digest of an image; those that the engine does not have are left out.
+
+    `NO_DIGEST` where it says that the image, or one below it, was imported, or where it has no
+    digest. An image built here on a published one cannot be told from that under podman 4, which
+    gives every image a digest.
+    """
     found: dict[str, str] = {}
     for reference in references:
         text = _said(engine, ["image", "inspect", reference])
         if text is None:
             continue
         with suppress(ValueError, LookupError, TypeError, AttributeError):
-            digests = json.loads(text)[0].get("RepoDigests") or []
+            facts = json.loads(text)[0]
+            comments = [str(facts.get("Comment")), *map(str, facts.get("History") or [])]
+            imported = any("imported from" in comment.lower() for comment in comments)
+            digests = [] if imported else facts.get("RepoDigests") or []
             found[reference] = digests[0].rpartition("@")[2] if digests else NO_DIGEST
     return found
 

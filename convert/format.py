@@ -295,11 +295,16 @@ class Writer(Protocol):
         ...
 
 
+def _asks_nothing(_: Task) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """A framework's layout. `ways` are the columns of the fate table, by field path.
 
-    `refusals` lists every reason a task may be refused for, with one sentence each.
+    `refusals` lists every reason a task may be refused for, with one sentence each. `host_access`
+    says what a task asks of the machine that it is run on, beyond containers of its own.
     """
 
     name: str
@@ -313,6 +318,7 @@ class Format:
     reader_options: tuple[Option, ...] = ()
     writer_options: tuple[Option, ...] = ()
     judge: Judge | None = None
+    host_access: Callable[[Task], tuple[str, ...]] = _asks_nothing
 
 
 def format_names() -> tuple[str, ...]:

@@ -12,6 +12,9 @@ from typing import Protocol
 
 from .source import FolderSource
 
+LOCAL = "local"
+"""The sandbox that is no container: quick, and no boundary for hostile tasks."""
+
 ANSWER = "{answer}"
 """In the arguments of a script: where it is to write its answer."""
 
@@ -87,12 +90,31 @@ class Hearing(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """How a framework runs tasks, without a model; what it is told is in `runner.py`.
+
+    `script` is a file in the folder of the judge's scripts; `local` is a module of ours that keeps
+    the same contract in the sandbox `LOCAL`, without the framework. `sandboxes` are those the
+    script can run in; None: whatever the framework knows by the name. `environment` is set for it,
+    beside what a judge's script gets. `tools` are requirements, by the sandbox that needs them on
+    PATH; each is named like its program.
+    """
+
+    script: str
+    local: str | None = None
+    sandboxes: tuple[str, ...] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
     """How a framework is installed and asked.
 
     `requirements` are exact pins, `pythons` the versions that will do, best first; `proof` is a
     statement that fails where the installation is not whole. `scripts` is the folder of the
-    scripts that run in it. `environment` is set for them beside PATH, HOME and LANG.
+    scripts that run in it. `environment` is set for them beside PATH, HOME and LANG. `runner` is
+    how the framework runs tasks, where it can without a model.
     """
 
     requirements: tuple[str, ...]
@@ -102,3 +124,4 @@ class Judge:
     hear: Callable[[Hearing], Verdict]
     pip_flags: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    runner: Runner | None = None

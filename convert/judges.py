@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import JudgeMissing
-from .judge import Judge
+from .judge import Judge, Verdict
 
 _SECRET = re.compile(r"(?i)token|secret|passw|credential|api_?key")
 _INSTALLERS = ("PIP_", "UV_")
@@ -51,6 +51,19 @@ def judge_python(name: str, judge: Judge, root: Path | None = None) -> str:
     except OSError as error:
         raise _missing(name, f"its environment cannot be made: {error}") from error
     return str(final / "bin" / "python")
+
+
+def tool_folder(requirement: str, root: Path | None = None) -> str:
+    """The folder of a program named like its package, installed on first use. `JudgeMissing`."""
+    name = re.split(r"[<>=~!; \[]", requirement, maxsplit=1)[0]
+    tool = Judge(
+        requirements=(requirement,),
+        pythons=("3.13", "3.12", "3.11"),
+        proof=f"from importlib.metadata import version; version({name!r})",
+        scripts="",
+        hear=lambda _: Verdict(),
+    )
+    return str(Path(judge_python(name, tool, root)).parent)
 
 
 def own_python(name: str, judge: Judge, python: str) -> str:

@@ -6,6 +6,7 @@ record. It counts for the files whose digest it names and for no others. A newer
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
@@ -15,6 +16,7 @@ from .card import UNPROVED, in_code, in_text, table
 from .errors import Malformed, NewerSchema
 from .files import printable
 from .judge import Verdict
+from .runs import RunRecord, runs_section
 from .sidecar import Record
 from .sink import OURS
 
@@ -101,17 +103,27 @@ def parse_checks(data: bytes) -> dict[str, CheckRecord]:
         ) from error
 
 
-def checks_text(checks: dict[str, CheckRecord]) -> bytes:
+def checks_text(checks: Mapping[str, CheckRecord]) -> bytes:
     """The records as they stand on disk, by name."""
     record = ChecksRecord(schema=SCHEMA, checks={name: checks[name] for name in sorted(checks)})
     return record.model_dump_json(by_alias=True, indent=2).encode() + b"\n"
 
 
-def proof_text(checks: dict[str, CheckRecord], digest: str, titles: dict[str, str]) -> str:
+def proof_text(
+    checks: Mapping[str, CheckRecord],
+    runs: Mapping[str, RunRecord],
+    digest: str,
+    titles: Mapping[str, str],
+) -> str:
     """What the card may say: the verdicts on these very files, and none on others."""
+    sections = (_loads(checks, digest, titles), runs_section(runs, digest, titles))
+    return "\n\n".join(section for section in sections if section) or UNPROVED
+
+
+def _loads(checks: Mapping[str, CheckRecord], digest: str, titles: Mapping[str, str]) -> str:
     valid = {name: checks[name] for name in sorted(checks) if checks[name].digest == digest}
     if not valid:
-        return UNPROVED
+        return ""
     rows = [
         (
             in_text(titles.get(name, name)),

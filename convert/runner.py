@@ -1,4 +1,4 @@
-"""What a runner is: a framework that runs tasks, without a model, in containers of its own.
+"""What a runner is told and what it says: a framework runs tasks, without a model.
 
 Two agents stand for one: the *oracle* applies the reference solution, *nop* does nothing. A format
 names a script that runs in the framework's own Python (or in ours, where the runner is our own):
@@ -16,8 +16,6 @@ that they mount or are labelled with.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -28,9 +26,6 @@ from .answers import Answer
 AgentName = Literal["oracle", "nop"]
 ORACLE: AgentName = "oracle"
 NOP: AgentName = "nop"
-
-LOCAL = "local"
-"""The sandbox that is no container: quick, and no boundary for hostile tasks."""
 
 MAX_LOG = 4000
 """So many characters of the end of a verifier's output go into a trial."""
@@ -128,21 +123,3 @@ class Trial(Answer):
     refused: str | None = None
     log: Annotated[str, AfterValidator(_tail)] = ""
     seconds: float = Field(0.0, allow_inf_nan=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runner:
-    """How a format's framework runs tasks.
-
-    `script` is a file in the folder of the judge's scripts; `local` is a module of ours that keeps
-    the same contract in the sandbox `LOCAL`, without the framework. `sandboxes` are those the
-    script can run in; None: whatever the framework knows by the name. `environment` is set for it,
-    beside what a judge's script gets. `tools` are requirements, by the sandbox that needs them on
-    PATH; each is named like its program.
-    """
-
-    script: str
-    local: str | None = None
-    sandboxes: tuple[str, ...] | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
-    tools: Mapping[str, str] = field(default_factory=dict)

@@ -14,6 +14,8 @@ from typing import assert_never
 from .runner import NOP, ORACLE, AgentName, ErrorKind, Trial, TrialError
 from .symptoms import symptom_in
 
+_WORDS = 300
+
 
 class Outcome(StrEnum):
     """The four things a verdict can say."""
@@ -36,6 +38,18 @@ class Earned:
     rewards: tuple[tuple[str, float], ...] | None
     steps: tuple[tuple[str, tuple[tuple[str, float], ...] | None], ...]
     error: ErrorKind | None
+
+    def facts(self) -> dict[str, object]:
+        """For ``--json``."""
+        return {
+            "reward": self.reward,
+            "rewards": None if self.rewards is None else dict(self.rewards),
+            "steps": [
+                {"name": name, "rewards": None if rewards is None else dict(rewards)}
+                for name, rewards in self.steps
+            ],
+            "error": None if self.error is None else self.error.value,
+        }
 
     def __str__(self) -> str:
         if self.error is not None and self.rewards is None:
@@ -149,7 +163,7 @@ def _of_rewards(of: dict[AgentName, list[Trial]], full: float) -> _Said:
 
 
 def _of_error(trial: Trial, error: TrialError) -> _Said:
-    who, words = _WHO[trial.agent], " ".join(error.message.split())[-500:]
+    who, words = _WHO[trial.agent], _short(error.message)
     match error.kind:
         case ErrorKind.NO_REWARD:
             if (sign := symptom_in(trial.log)) is not None:
@@ -174,6 +188,12 @@ def _of_error(trial: Trial, error: TrialError) -> _Said:
         case ErrorKind.CRASH:
             return Outcome.NOT_RUN, "crash", f"the framework stopped: {words}", trial.log
     assert_never(error.kind)
+
+
+def _short(message: str) -> str:
+    """The end of a message: the cause comes last."""
+    text = " ".join(message.split())
+    return text if len(text) <= _WORDS else f"... {text[-_WORDS:]}"
 
 
 def _is_full(trial: Trial, full: float) -> bool:

@@ -58,7 +58,7 @@ def check(
         run = run_check(
             out,
             frameworks=framework or (),
-            using=_using(using or []),
+            using=using_of(using or []),
             limits=Limits(seconds=timeout),
             on_start=lambda title: say(f"rlconvert: asking {title}"),
         )
@@ -74,7 +74,8 @@ def check(
             raise typer.Exit(run.exit_code)
 
 
-def _using(given: list[str]) -> dict[str, str]:
+def using_of(given: list[str]) -> dict[str, str]:
+    """By framework the Python that ``--using`` names; `UsageError`."""
     found: dict[str, str] = {}
     for each in given:
         name, equals, python = each.partition("=")

@@ -26,6 +26,7 @@ from .flags import (
     with_flags,
 )
 from .talk import exit_on_error, progress, say, say_which
+from .verify import verify
 
 if TYPE_CHECKING:
     from rlconvert.pipe import Conversion
@@ -295,6 +296,7 @@ def _register() -> None:
     app.command()(with_flags(roundtrip, [*reading, *writing]))
     app.command()(merge)
     app.command()(check)
+    app.command()(with_flags(verify, reading))
     for source in every:
         for target in every:
             if source is not target:

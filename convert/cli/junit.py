@@ -37,8 +37,10 @@ class JunitReport:
             self._file.write("</testsuite>\n</testsuites>\n")
             self._file.close()
 
-    def case(self, task: str, faults: Sequence[RlconvertError]) -> None:
-        """One task; a fault makes it a failure."""
+    def case(
+        self, task: str, faults: Sequence[RlconvertError], *, skipped: str | None = None
+    ) -> None:
+        """One task; a fault makes it a failure, `skipped` says why nothing can be said of it."""
         if self._path is None:
             return
         name = quoteattr(printable(task))
@@ -48,4 +50,6 @@ class JunitReport:
             self._file.write(
                 f"<failure type={kind} message={quoteattr(text)}>{escape(text)}</failure>"
             )
+        if skipped is not None:
+            self._file.write(f"<skipped message={quoteattr(printable(skipped))}/>")
         self._file.write("</testcase>\n")

@@ -57,7 +57,7 @@ def progress(what: str) -> Iterator[Advance]:
 
 
 @contextmanager
-def exit_on_error() -> Iterator[None]:
+def exit_on_error(when_interrupted: str = "interrupted; nothing was written") -> Iterator[None]:
     """Turn what ends a run into one sentence and its exit code."""
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -66,7 +66,7 @@ def exit_on_error() -> Iterator[None]:
         say(f"rlconvert: {error}")
         raise typer.Exit(error.code) from error
     except KeyboardInterrupt as error:
-        say("rlconvert: interrupted; nothing was written")
+        say(f"rlconvert: {when_interrupted}")
         raise typer.Exit(ExitCode.INTERRUPTED) from error
     finally:
         signal.signal(signal.SIGTERM, before)

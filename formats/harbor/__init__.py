@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rlconvert.format import Aim, Finding, Format, Options, Reader, Writer
 from rlconvert.formats.taskfolder.fates import IDENTITY, REBUILT, REFUSALS
-from rlconvert.judge import Hearing, Judge, Verdict
+from rlconvert.judge import Hearing, Judge, Runner, Verdict
 
 if TYPE_CHECKING:
     from rlconvert.model import Repo
@@ -47,6 +47,12 @@ JUDGE = Judge(
     hear=_hear,
     # Without it, importing waits ten seconds for a price list that it cannot get.
     environment={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+    runner=Runner(
+        script="harbor_runs.py",
+        local="rlconvert.formats.taskfolder.local",
+        environment={"HARBOR_TELEMETRY": "0"},
+        tools={"podman": "podman-compose==1.6.0"},
+    ),
 )
 
 FORMAT = Format(

@@ -3,9 +3,8 @@
     PYTHON harbor_runs.py ORDER TRIALS
 
 What ORDER and TRIALS hold is said in rlconvert's `runner.py`. Tasks go through `harbor run` in one
-job; a job that ends without a result for some of them is followed by one for each of these alone,
-so that a task which Harbor does not even begin with stops no other. `harbor run` ends with status 0
-whatever happened: what counts are the `result.json` of the trials. Written for harbor 0.26.0.
+job; where that ends without a result for some, these are halved and tried again. `harbor run` ends
+with status 0 whatever happened: what counts are the `result.json` of trials. For harbor 0.26.0.
 """
 
 # The framework is no dependency, and not in the type checkers' environment.
@@ -31,8 +30,8 @@ TAIL = 4000
 MOST_TASKS = 32
 """So many in a job: what Harbor holds of a trial stays in its memory until the job is over."""
 
-ALIKE = 2
-"""So many more jobs that end alike without a trial: it is not the tasks, and no more are run."""
+ALIKE = 3
+"""So many tasks alone that end alike without a trial: it is not them, and no more are run."""
 
 KINDS = {
     "RewardFileNotFoundError": "no-reward",
@@ -232,23 +231,40 @@ def groups_of(tasks: Sequence[Any]) -> Iterator[list[Any]]:
             yield group[start : start + MOST_TASKS]
 
 
-def run_group(order: Mapping[str, Any], group: Sequence[Any], first: int, trials: Trials) -> int:
-    """Run some tasks, those that got no result once more alone; the number of the last job."""
-    number = first
-    job = Job(order, number, group)
-    left = job.run(trials) if len(group) > 1 else group
-    alike, before = 0, None
-    for task in left:
-        if alike < ALIKE:
-            number += 1
-            job = Job(order, number, [task])
-            job.run(trials)
-            words = job.last_words
-            alike = alike + 1 if not job.seen and words == before else 0
-            before = words
-        for line in job.missing(task):
-            trials.add(line)
-    return number
+class Runs:
+    """All jobs of an order. A job that ends early is followed by one for each half of what is left,
+    so that a task that Harbor does not even begin with stops no other.
+    """
+
+    def __init__(self, order: Mapping[str, Any], trials: Trials) -> None:
+        self.order = order
+        self.trials = trials
+        self.number = 0
+        self.alike = 0
+        self.words = ""
+
+    def run(self, tasks: Sequence[Any]) -> None:
+        """Run some tasks that the same agents are asked for."""
+        self.number += 1
+        job = Job(self.order, self.number, tasks)
+        left = job.run(self.trials) if self.alike < ALIKE else tasks
+        if len(tasks) == 1:
+            self.note(job, left)
+        elif left:
+            half = (len(left) + 1) // 2
+            for part in (left[:half], left[half:]):
+                if part:
+                    self.run(part)
+
+    def note(self, job: Job, left: Sequence[Any]) -> None:
+        """Write down what a task alone came to, and whether it is the tasks."""
+        job.last_words = job.last_words or self.words
+        silent = bool(left) and not job.seen and not is_unset(job.last_words)
+        self.alike = self.alike + 1 if silent and job.last_words == self.words else int(silent)
+        self.words = job.last_words if silent else ""
+        for task in left:
+            for line in job.missing(task):
+                self.trials.add(line)
 
 
 def main() -> None:
@@ -258,9 +274,9 @@ def main() -> None:
     versions = {"harbor": version("harbor")}
     trials.add({"versions": versions, "python": platform.python_version()})
     os.environ.update(order["variables"])
-    number = 0
+    runs = Runs(order, trials)
     for group in groups_of(order["tasks"]):
-        number = run_group(order, group, number + 1, trials)
+        runs.run(group)
 
 
 if __name__ == "__main__":
