@@ -79,7 +79,8 @@ def row_files(source: Source, options: Options) -> RowFiles:
     result = RowFiles(faults=list(found.faults))
     by_path: dict[str, list[Dataset]] = {}
     for dataset in found.datasets:
-        if (place := _place(source, dataset, result)) is not None:
+        place, has_rows = _place(source, dataset, result)
+        if place is not None and has_rows:
             by_path.setdefault(place, []).append(dataset)
         result.tasksets.append(_taskset(dataset, found, place))
         if isinstance(words := dataset.entry.get("license"), str):
@@ -97,7 +98,8 @@ def _explained(taskset: Taskset, files: Mapping[str, RowSource]) -> Taskset:
     said = dict(taskset.extras[FORMAT])
     file = files.get(str(said["/place"]))
     if file is None:
-        said["/missing"] = f"{said['/config']}: {said['/path']}"
+        why = "/missing" if said["/place"] is None else "/empty"
+        said[why] = f"{said['/config']}: {said['/path']}"
     else:
         known = file.component is not None
         said["/because"] = file.because if known else NOT_KNOWN
@@ -110,16 +112,17 @@ def _is_of_folders(path: str, config: bytes) -> bool:
     return is_environment(path) and HARBOR_AGENT.encode() in config
 
 
-def _place(source: Source, dataset: Dataset, result: RowFiles) -> str | None:
+def _place(source: Source, dataset: Dataset, result: RowFiles) -> tuple[str | None, bool]:
+    """Where the file of a dataset stands, and whether it has rows."""
     for path in places_of(dataset):
         try:
             if source.kind(check_path(path)) is Kind.FILE:
-                return path if any(True for _ in source.lines(path)) else None
+                return path, any(True for _ in source.lines(path))
         except RlconvertError as error:
             error.file, error.where = dataset.config, f"{dataset.instance.name}: {path[:200]}"
             result.faults.append(error)
-            return None
-    return None
+            return None, False
+    return None, False
 
 
 def _declared(path: str, datasets: list[Dataset]) -> RowSource:

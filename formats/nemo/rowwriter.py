@@ -7,7 +7,7 @@ the file they stand in and by the config that lists it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rlconvert.data import Data
@@ -20,7 +20,6 @@ from rlconvert.format import (
     Outcome,
     PutFile,
     Refusal,
-    RepoNote,
     RepoPart,
     Written,
 )
@@ -33,7 +32,6 @@ from .jsonline import to_line
 from .layout import AdoptedFrom, DatasetEntry, SplitType
 from .licences import NEMO_LICENCES, UNKNOWN, nemo_licence
 from .naming import slug, slugs
-from .noticing import UNHEARD
 from .rowconfig import (
     POLICY,
     SIMPLE_AGENT,
@@ -44,19 +42,26 @@ from .rowconfig import (
     row_manifest,
 )
 from .rowindex import digest_id
+from .rownotes import notes_on, said_of, set_note, what_was_found
 from .rows import row_from_task
 from .rowshape import content_of, take_apart, usable_name
 from .servers import schemas
 
 FORMAT = "nemo"
 _MARK = "row"
-_FOUND = (
-    ("/missing", "tasksets", "rows that a config declares and that are not here"),
-    ("/unfollowed", "tasksets", "parts of a config that were not followed"),
-)
-"""What a taskset says of its source -> a note on the whole output."""
+Listed = tuple[str, str, str, dict[str, Data]]
+"""A row file that was written: its path, its taskset, who grades it and by which settings."""
 
-_SPLITS: Mapping[str, SplitType] = {"validation": "validation", "example": "example"}
+_SPLITS: Mapping[str, SplitType] = {
+    "validation": "validation",
+    "example": "example",
+    "benchmark": "validation",
+}
+"""What is not to be trained on stays so. Without a split rows are to be trained on."""
+_BENCHMARK = (
+    "a benchmark is written as validation: NeMo Gym's type benchmark demands a script that makes "
+    "the rows"
+)
 
 
 def is_row_task(task: Task) -> bool:
@@ -88,7 +93,7 @@ class RowWriter:
             rows = tuple(AppendRow(row.path, row.line) for row in own.rows)
             return Written(
                 way="identity", id=task.id, native=own, parts=rows,
-                notes=tuple(_remarks(task, Fate.EXACT)),
+                notes=tuple(notes_on(task, Fate.EXACT)),
             )  # fmt: skip
         line = self._line(task)
         if isinstance(line, Refusal):
@@ -99,7 +104,7 @@ class RowWriter:
             id=_id(task, line),
             native=Native(path, rows=(RowLine(path, line),)),
             parts=(AppendRow(path, line),),
-            notes=tuple(_remarks(task, Fate.TRANSLATED)),
+            notes=tuple(notes_on(task, Fate.TRANSLATED)),
         )
 
     def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
@@ -112,7 +117,7 @@ class RowWriter:
         key = tasksets[0]
         path = self._path(key, rule.component)
         said = json.dumps([key, rule.component, rule.config], sort_keys=True)
-        notes = list(_remarks(task, Fate.TRANSLATED))
+        notes = list(notes_on(task, Fate.TRANSLATED))
         if len(tasksets) > 1:
             notes.append(
                 Note(
@@ -164,9 +169,9 @@ class RowWriter:
 
     def _environment(self, taskset: Taskset, component: str) -> str:
         name = self._names[_group(taskset)]
-        stated = _said(taskset).get("/component")
+        stated = said_of(taskset).get("/component")
         if stated in (None, component) and taskset.extras:
-            several = "/config" not in _said(taskset) and stated != component
+            several = "/config" not in said_of(taskset) and stated != component
             return f"{name}-{slug(component)}" if several and slug(component) != name else name
         return f"{name}-{slug(component)}"
 
@@ -176,29 +181,46 @@ class RowWriter:
         split = taskset.split or "train"
         if sum((each.split or "train") == split for each in sisters) == 1:
             return slug(split)
-        return slug(f"{split}-{_said(taskset).get('/dataset')}")
+        return slug(f"{split}-{said_of(taskset).get('/dataset')}")
 
     # the rest
 
     def close(self, outcome: Outcome) -> Iterator[RepoPart]:
         """Config and manifest of each environment, and how its rows' server was found."""
-        written: dict[str, list[tuple[str, str, str, dict[str, Data]]]] = {}
+        written: dict[str, list[Listed]] = {}
         for path, file in outcome.row_files.items():
             mark, _, said = file.label.partition("\n")
             if mark == _MARK and said:
                 key, component, rule = json.loads(said)
                 name = self._environment(self._tasksets[key], component)
                 written.setdefault(name, []).append((path, key, component, rule))
+        if written:
+            yield from self._add_empty(written)
         for name, files in written.items():
             yield from self._environment_parts(name, files)
-        yield from _what_was_found(self._repo.tasksets)
+        yield from what_was_found(self._repo.tasksets)
 
-    def _environment_parts(
-        self, name: str, files: list[tuple[str, str, str, dict[str, Data]]]
-    ) -> Iterator[RepoPart]:
+    def _add_empty(self, written: dict[str, list[Listed]]) -> Iterator[RepoPart]:
+        """The files that had no rows, beside those of their environment that have some."""
+        for taskset in self._repo.tasksets:
+            said = said_of(taskset)
+            if "/empty" not in said:
+                continue
+            component = str(said.get("/component"))
+            sisters = written.get(self._environment(taskset, component), [])
+            rule = next((each[3] for each in sisters if each[2] == component), None)
+            if rule is None:
+                reason = "an environment whose row files have no rows is not written"
+                yield set_note(reason, str(said["/empty"]), fate=Fate.DROPPED)
+                continue
+            path = self._path(taskset.key, component)
+            sisters.append((path, taskset.key, component, rule))
+            yield PutFile(path, Blob(b""))
+
+    def _environment_parts(self, name: str, files: list[Listed]) -> Iterator[RepoPart]:
         _, key, component, rule = files[0]
         taskset = self._tasksets[key]
-        said = _said(taskset)
+        said = said_of(taskset)
         entries = tuple(self._entry(path, self._tasksets[each]) for path, each, _, _ in files)
         schema = schemas().get(component)
         spec = RowEnvironment(
@@ -213,17 +235,20 @@ class RowWriter:
         )
         known = frozenset({POLICY, instance_name(name), str(said.get("/server"))})
         if others := sorted(foreign_references([rule, dict(spec.agent_settings)], known)):
-            yield _note("its config refers to servers that another config must set up", *others)
+            yield set_note("its config refers to servers that another config must set up", *others)
         home = f"environments/{name}"
         yield PutFile(f"{home}/config.yaml", Blob(row_config(spec, list(map(_listed, entries)))))
         yield PutFile(f"{home}/manifest.yaml", Blob(self._manifest(spec, taskset)))
-        for entry in entries:
-            yield CardRows(config=name, split=entry.type, path=entry.jsonl_fpath)
+        for entry, (_, key, _, _) in zip(entries, files, strict=True):
+            if self._tasksets[key].split == "benchmark":
+                yield set_note(_BENCHMARK, entry.jsonl_fpath)
+            if "/empty" not in said_of(self._tasksets[key]):
+                yield CardRows(config=name, split=entry.type, path=entry.jsonl_fpath)
             if entry.licence == UNKNOWN:
-                yield _note(f"NeMo Gym has no words for the licence; its config says {UNKNOWN}")
+                yield set_note(f"NeMo Gym has no words for the licence; its config says {UNKNOWN}")
 
     def _entry(self, path: str, taskset: Taskset) -> DatasetEntry:
-        said = _said(taskset)
+        said = said_of(taskset)
         stated = said.get("/licence")
         words = stated if isinstance(stated, str) and stated in NEMO_LICENCES else None
         repeats = said.get("/num_repeats")
@@ -270,18 +295,6 @@ def _listed(entry: DatasetEntry) -> dict[str, str | int | Mapping[str, str]]:
     return listed
 
 
-def _remarks(task: Task, fate: Fate) -> Iterator[Note]:
-    native = task.native.get(FORMAT)
-    for remark in native.remarks if native is not None else ():
-        gone = remark.reason == UNHEARD and fate is not Fate.EXACT
-        yield Note(
-            field=remark.field,
-            fate=Fate.DROPPED if gone else fate,
-            reason=remark.reason,
-            detail=remark.detail,
-        )
-
-
 def _id(task: Task, line: bytes) -> str:
     """What the reader will call the row: its own name where that is its id, else a digest."""
     parts = take_apart(json.loads(line))
@@ -312,30 +325,9 @@ def _beyond_a_row(task: Task) -> str | None:
     return None
 
 
-def _what_was_found(tasksets: Iterable[Taskset]) -> Iterator[RepoPart]:
-    """Who grades which file and how that is known; what the configs name and is not here."""
-    told: set[str] = set()
-    for said in map(_said, tasksets):
-        because, grader = said.get("/because"), str(said.get("/grader"))
-        if isinstance(because, str) and grader not in told:
-            told.add(grader)
-            yield RepoNote(Note(field="reward", fate=Fate.EXACT, reason=because, detail=grader))
-        for key, field, reason in _FOUND:
-            words = said.get(key)
-            for each in [words] if isinstance(words, str) else _texts(words):
-                if each not in told:
-                    told.add(each)
-                    note = Note(field=field, fate=Fate.EXACT, reason=reason, detail=each)
-                    yield RepoNote(note)
-
-
-def _texts(value: Data) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list | tuple) else []
-
-
 def folder_tasksets(repo: Repo) -> tuple[Taskset, ...]:
     """The tasksets that are not of rows."""
-    return tuple(each for each in repo.tasksets if "/group" not in _said(each))
+    return tuple(each for each in repo.tasksets if "/group" not in said_of(each))
 
 
 def is_row_label(label: str) -> bool:
@@ -353,24 +345,15 @@ def _group_names(repo: Repo) -> dict[str, str]:
 
 
 def _group(taskset: Taskset) -> str:
-    return str(_said(taskset).get("/group", taskset.key))
+    return str(said_of(taskset).get("/group", taskset.key))
 
 
 def _agent(taskset: Taskset, component: str) -> str:
-    said = _said(taskset).get("/agent")
+    said = said_of(taskset).get("/agent")
     if component.startswith("responses_api_agents/"):
         return component.partition("/")[2]
     return said if isinstance(said, str) else SIMPLE_AGENT
 
 
-def _said(taskset: Taskset) -> Mapping[str, Data]:
-    return taskset.extras.get(FORMAT, {})
-
-
 def _mapping(value: Data) -> Mapping[str, Data]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _note(reason: str, *details: str) -> RepoNote:
-    detail = ", ".join(details)
-    return RepoNote(Note(field="tasksets", fate=Fate.TRANSLATED, reason=reason, detail=detail))

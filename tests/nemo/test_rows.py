@@ -15,6 +15,7 @@ from rlconvert.errors import RlconvertError, UsageError
 from rlconvert.files import Blob
 from rlconvert.format import get_format
 from rlconvert.formats.nemo.noticing import LOST, REFUSED, UNHEARD
+from rlconvert.formats.nemo.yamltext import load
 from rlconvert.memory import MemorySource
 from rlconvert.model import Task
 from rlconvert.pipe import Settings, convert
@@ -350,6 +351,45 @@ def test_a_key_that_is_dropped_is_told(tmp_path: Path) -> None:
         out = str(tmp_path / normalise)
         made = convert(FolderSource(str(source)), NEMO, ["nemo"], out, settings)
         assert made.report.any_loss is lost
+
+
+def test_a_set_without_rows_and_a_benchmark_are_written_anew(tmp_path: Path) -> None:
+    """The benchmark's type demands a script that would make the rows, and they are there."""
+    more = (
+        b"      - {name: v, type: validation, jsonl_fpath: empty.jsonl, license: MIT}\n"
+        b"      - {name: b, type: benchmark, jsonl_fpath: b.jsonl, prepare_script: p.py}\n"
+    )
+    other = CONFIG.replace(b"demo", b"other").replace(b"data/other/rows.jsonl", b"none.jsonl")
+    files = {
+        "environments/demo/config.yaml": CONFIG + more,
+        "environments/other/config.yaml": other,
+        DATA: row(),
+        "empty.jsonl": b"",
+        "b.jsonl": row(x=1),
+        "none.jsonl": b"",
+    }
+    source = lay(tmp_path / "source", repo_of(files))
+    out = tmp_path / "out"
+    convert(FolderSource(str(source)), NEMO, ["nemo", "harbor"], str(out), ONE_JOB)
+    found = {path.name: path.read_bytes() for path in (out / "data" / "demo").iterdir()}
+    assert found["simple_agent-validation.jsonl"] == b""
+    assert len(found) == 3
+    listed = load((out / "environments" / "demo" / "config.yaml").read_bytes())
+    agent = listed["demo_simple_agent"]["responses_api_agents"]["simple_agent"]  # type: ignore[index,call-overload]
+    assert [(each["name"], each["type"]) for each in agent["datasets"]] == [  # type: ignore[index,call-overload,union-attr]
+        ("simple_agent-train", "train"),
+        ("simple_agent-benchmark", "validation"),
+        ("simple_agent-validation", "validation"),
+    ]
+    told = [each for each in loss_lines(out) if each.get("field") == "tasksets"]
+    assert [(each["fate"], each["detail"]) for each in told] == [
+        ("dropped", "environments/other/config.yaml: none.jsonl"),
+        ("translated", "data/demo/simple_agent-benchmark.jsonl"),
+    ]
+    home = tmp_path / "home"
+    made = convert(FolderSource(str(source)), NEMO, ["nemo"], str(home), ONE_JOB)
+    assert (home / "empty.jsonl").read_bytes() == b""
+    assert not made.report.any_loss
 
 
 def test_how_the_server_was_found_is_told(tmp_path: Path) -> None:
