@@ -1,10 +1,11 @@
 """Runs one command in a machine that stands. It runs alone, by the Python that runs rlconvert:
 
-    python -IS enter.py PROCESS FAULT < REQUEST
+    python -IS enter.py PROCESS REPORT < REQUEST
 
 PROCESS is the first process of the machine. REQUEST is a line of JSON: `command`,
 `env`, `workdir`, `user`, and `kill`, whether what is left running is killed. The command reads what
-comes after that line. What keeps it from being started is written to the descriptor FAULT.
+comes after that line. To the descriptor REPORT go lines of JSON: a `fault` that kept it from being
+started, or its `status`.
 """
 
 from __future__ import annotations
@@ -37,38 +38,36 @@ _FILE_BYTES = 8 << 30
 _MAX_TABLE = 1 << 20
 
 
-def main(process: str, fault: str) -> int:
+def main(process: str, report: str) -> None:
     """Run the command that is asked for, then kill what it left where that is asked for."""
     sys.path.clear()  # nothing is imported from the machine
-    report = int(fault)
-    os.set_inheritable(report, False)
-    status = 0
+    out = int(report)
+    os.set_inheritable(out, False)
     try:
         request = json.loads(_line())
         _join(int(process))
-        if request["command"]:
-            status = _in_child(report, lambda: _become(request))
+        status = _in_child(out, lambda: _become(request)) if request["command"] else 0
         if request["kill"]:
-            _in_child(report, _kill_all)
+            _in_child(out, _kill_all)
+        _tell(out, status=status if status >= 0 else 128 - status)
     except BaseException as error:  # noqa: BLE001 - told to whoever asks
-        _tell(report, error)
-    return status if status >= 0 else 128 - status
+        _tell(out, fault=str(error))
 
 
-def _in_child(report: int, action: Callable[[], None]) -> int:
+def _in_child(out: int, action: Callable[[], None]) -> int:
     """The status of a child that does one thing. We ourselves are no process of the machine."""
     child = os.fork()
     if not child:
         try:
             action()
-        except BaseException as error:  # noqa: BLE001 - nothing may go on as a second parent
-            _tell(report, error)
-        os._exit(0)
+        except BaseException as error:  # noqa: BLE001 - told to whoever asks
+            _tell(out, fault=str(error))
+        signal.raise_signal(signal.SIGKILL)  # a second parent would run what follows again
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _tell(report: int, error: BaseException) -> None:
-    os.write(report, str(error).encode(errors="replace")[:1000])
+def _tell(out: int, **facts: object) -> None:
+    os.write(out, json.dumps(facts).encode() + b"\n")
 
 
 def _kill_all() -> None:
@@ -164,4 +163,4 @@ def _table(path: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])

@@ -102,27 +102,25 @@ class Machine:
         user = "" if os.geteuid() == 0 else "userxattr,"
         options = f"{user}lowerdir={lower},upperdir=upper,workdir=work"
         info, info_out = os.pipe()
-        try:
-            self._first = subprocess.Popen(
-                [*_space(), "sh", "-c", _MOUNT, "sh", options, *self._bubble(info_out)],
-                cwd=self.folder,
-                env={"PATH": os.environ.get("PATH", os.defpath)},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=(info_out,),
-                start_new_session=True,
-            )
-            os.close(info_out)
+        with os.fdopen(info, "rb") as said:
+            try:
+                self._first = subprocess.Popen(
+                    [*_space(), "sh", "-c", _MOUNT, "sh", options, *self._bubble(info_out)],
+                    cwd=self.folder,
+                    env={"PATH": os.environ.get("PATH", os.defpath)},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(info_out,),
+                    start_new_session=True,
+                )
+            finally:
+                os.close(info_out)
             words = self._first_words()
             if not words.endswith("ready\n"):
+                self._end()
                 raise MachineFault(f"the machine does not start: {words.strip() or 'no reason'}")
-            self._process = str(json.loads(os.read(info, 4096))["child-pid"])
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
-        finally:
-            os.close(info)
+            self._process = str(json.loads(said.read())["child-pid"])
         return self
 
     def __exit__(
@@ -131,6 +129,10 @@ class Machine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        """End the first process, and with it all others and all mounts."""
         for stream in (self._first.stdin, self._first.stdout):
             if stream is not None:
                 with suppress(OSError):
@@ -161,12 +163,15 @@ class Machine:
     def _bubble(self, info: int) -> list[str]:
         mounts = [word for place, at in self._mounts.items() for word in ("--bind", str(at), place)]
         network = [] if self._network else ["--unshare-net"]
+        # Root of the host may write these without any capability.
+        proc = [f"/proc/{name}" for name in ("sys", "sysrq-trigger", "fs")]
+        closed = [word for path in proc for word in ("--ro-bind-try", path, path)]
         apart = [f"--unshare-{name}" for name in ("pid", "ipc", "uts")]
         fate = ["--as-pid-1", "--die-with-parent", "--new-session"]
         bare = ["--hostname", "main", "--clearenv", "--setenv", "PATH", PATH, "--cap-drop", "ALL"]
         return [
-            *("bwrap", "--bind", "root", "/", "--dev", "/dev", "--proc", "/proc", *mounts),
-            *(*apart, *network, *fate, *bare, "--info-fd", str(info)),
+            *("bwrap", "--bind", "root", "/", "--dev", "/dev", "--proc", "/proc"),
+            *(*closed, *mounts, *apart, *network, *fate, *bare, "--info-fd", str(info)),
             *("--", "/bin/sh", "-c", _FIRST),
         ]
 
@@ -209,31 +214,33 @@ class Machine:
         self._enter({"command": [], "kill": True}, time.monotonic() + _START_SECONDS, None)
 
     def _enter(self, request: Mapping[str, object], until: float, fill: Fill | None) -> Done:
-        fault, fault_out = os.pipe()
-        with TemporaryFile(dir=self.folder) as given, os.fdopen(fault, "rb") as faults:
+        report, report_out = os.pipe()
+        with TemporaryFile(dir=self.folder) as given, os.fdopen(report, "rb") as reports:
             given.write(json.dumps(request).encode() + b"\n")
             if fill is not None:
                 fill(given)
             given.seek(0)
             with subprocess.Popen(
-                [sys.executable, "-IS", _ENTER, self._process, str(fault_out)],
+                [sys.executable, "-IS", _ENTER, self._process, str(report_out)],
                 stdin=given,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
                 env={},
-                pass_fds=(fault_out,),
+                pass_fds=(report_out,),
                 start_new_session=True,
             ) as process:
-                os.close(fault_out)
+                os.close(report_out)
                 output = _output(process, until)
                 if output is None:
                     process.kill()
                     self.kill_all()
                     raise OutOfTime
-            if problem := faults.read(1000):
-                raise MachineFault(problem.decode("utf-8", "replace"))
-        return Done(process.returncode, output)
+            facts = [json.loads(line) for line in reports]
+        if not facts or "fault" in facts[0]:
+            problem = facts[0]["fault"] if facts else f"it ended early: {output.strip()}"
+            raise MachineFault(f"a command cannot be started: {problem}")
+        return Done(facts[-1]["status"], output)
 
     def put(
         self,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rlconvert.errors import ExitCode, RlconvertError
 from rlconvert.model import Task, Verifier
-from rlconvert.runtime import Access, Build, Image, McpServer, Network
+from rlconvert.runtime import Access, Build, Compose, Image, McpServer, Network
 
 DOCKERFILE = "environment/Dockerfile"
 
@@ -53,8 +53,10 @@ def check_task(task: Task) -> None:
 
 def _faults(task: Task) -> Iterator[tuple[str, str]]:
     runtime = task.runtime
-    if not isinstance(runtime.place, Build | Image):
-        yield "it lives in several containers, or nowhere", "place"
+    if isinstance(runtime.place, Compose):
+        yield "it lives in several containers", "several-containers"
+    elif not isinstance(runtime.place, Build | Image):
+        yield "it has no Dockerfile and names no image", "no-machine"
     if runtime.os == "windows":
         yield "it needs Windows", "windows"
     if runtime.resources.gpus or runtime.resources.tpu:

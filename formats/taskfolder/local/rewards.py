@@ -92,10 +92,12 @@ def _read(folder: Path, name: str) -> bytes | None:
                 raise _unreadable(name, error.strerror or "cannot be opened") from error
             at = _next(folder / at, name)
             continue
-        with os.fdopen(descriptor, "rb") as file:
+        try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise _unreadable(name, "is not a file")
-            data = file.read(MAX_REWARD + 1)
+            data = os.read(descriptor, MAX_REWARD + 1)
+        finally:
+            os.close(descriptor)
         if len(data) > MAX_REWARD:
             raise _unreadable(name, f"is longer than {MAX_REWARD} bytes")
         return data
