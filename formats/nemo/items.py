@@ -20,38 +20,11 @@ from rlconvert.prompt import Message, MessagePart, Opaque, Reasoning, Text, Tool
 from .jsonline import Json, Object
 from .noticing import Notices, bad
 from .parts import PROMPT, part_from_row
+from .requests import request_types
+from .servers import misfit
 
 Role = Literal["system", "developer", "user", "assistant"]
 ROLES = frozenset({"system", "developer", "user", "assistant"})
-ITEMS = frozenset(
-    {
-        "apply_patch_call",
-        "apply_patch_call_output",
-        "additional_tools",
-        "code_interpreter_call",
-        "compaction",
-        "compaction_trigger",
-        "computer_call",
-        "computer_call_output",
-        "custom_tool_call",
-        "custom_tool_call_output",
-        "file_search_call",
-        "image_generation_call",
-        "local_shell_call",
-        "local_shell_call_output",
-        "mcp_approval_request",
-        "mcp_approval_response",
-        "mcp_call",
-        "mcp_list_tools",
-        "shell_call",
-        "shell_call_output",
-        "tool_search_call",
-        "tool_search_output",
-        "web_search_call",
-    }
-)
-"""Types beside message, function_call, function_call_output and reasoning."""
-
 UNREADABLE = "lost in NeMo Gym"
 """The kind of an opaque part that NeMo Gym takes for something else."""
 
@@ -68,7 +41,12 @@ def messages_from_input(value: Json, notices: Notices) -> tuple[Message, ...]:
     for item in value:
         if not isinstance(item, Mapping):
             raise bad("bad-item", "an input item is no object", "Write it as a message")
+        told = notices.harmful
         found += _messages(item, notices)
+        kind = item.get("type") or _kind_of_untyped(item)
+        known = isinstance(kind, str) and kind in request_types().items
+        if known and notices.harmful == told and (wrong := _wrong_with(str(kind), item)):
+            notices.refused(PROMPT, wrong)
     return tuple(found)
 
 
@@ -88,7 +66,7 @@ def _messages(item: Object, notices: Notices) -> Iterator[Message]:
         case None:
             notices.lost(PROMPT, "an item that is neither a message nor a known type")
             yield _opaque(UNREADABLE, item)
-        case str() if kind in ITEMS:
+        case str() if kind in request_types().items:
             yield _opaque(kind, item)
         case _:
             raise bad(
@@ -109,7 +87,15 @@ def _kind_of_untyped(item: Object) -> str | None:
     return None
 
 
+def _wrong_with(kind: str, item: Object) -> str | None:
+    """What the request model of NeMo Gym does not take of an item; None: it takes all of it."""
+    return misfit({**item, "type": kind}, request_types().items[kind], kind)
+
+
 def _opaque(kind: str, item: Object) -> Message:
+    """The item as it is, which is how it will be written again: one that NeMo Gym takes."""
+    if kind != UNREADABLE and (wrong := _wrong_with(kind, item)) is not None:
+        raise bad("bad-item", f"an item that NeMo Gym does not take: {wrong}", "Correct it")
     return Message("assistant", (Opaque(kind, cast("Mapping[str, Data]", item)),))
 
 

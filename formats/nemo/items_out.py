@@ -19,11 +19,11 @@ from rlconvert.prompt import (
     ToolResult,
 )
 
-from .items import ITEMS, UNREADABLE
+from .items import UNREADABLE
 from .parts import part_to_row
+from .requests import request_types
 
 _TO_NUMBER = object()
-_WHOLE_ITEMS = ITEMS | {"message", "function_call", "function_call_output", "reasoning"}
 
 
 def input_from_messages(messages: Sequence[Message]) -> list[dict[str, object]]:
@@ -59,7 +59,7 @@ def _kind(part: MessagePart) -> str:
             return "reasoning"
         case ToolCall() | ToolResult():
             return "item"
-        case Opaque(kind=kind) if kind in _WHOLE_ITEMS or kind == UNREADABLE:
+        case Opaque(kind=kind) if kind in request_types().items or kind == UNREADABLE:
             return "item"
         case _:
             return "spoken"

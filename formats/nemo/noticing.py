@@ -16,17 +16,23 @@ ODD = "likely a mistake in the row"
 
 
 class Notices:
-    """The remarks on one row, in the order in which they were made."""
+    """The remarks on one row, each once, in the order in which they were made.
+
+    `harmful` counts how often something was refused or lost, whether told already or not.
+    """
 
     def __init__(self) -> None:
         self.remarks: list[Remark] = []
+        self.harmful = 0
 
     def refused(self, field: str, detail: str) -> None:
         """NeMo Gym's request model refuses this."""
+        self.harmful += 1
         self._add(Remark(field, REFUSED, detail, harm=True))
 
     def lost(self, field: str, detail: str) -> None:
         """NeMo Gym takes this in without a word, and not all of it."""
+        self.harmful += 1
         self._add(Remark(field, LOST, detail, harm=True))
 
     def unheard(self, field: str, detail: str) -> None:

@@ -8,7 +8,7 @@ refused: stricter than NeMo Gym, on purpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -21,99 +21,13 @@ from .items_out import input_from_messages
 from .jsonline import Json, Object
 from .layout import PARAMS
 from .noticing import Notices, bad
+from .requests import request_types
+from .servers import misfit, takes_null
 
 EXTRAS = "extras"
 INSTRUCTIONS = f"/{PARAMS}/instructions"
 _TOOL = f"/{PARAMS}/tools/"
 
-Check = Callable[[Json], bool]
-
-
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: Json) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_whole(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_object(value: Json) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _is_texts(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def _is_text_map(value: Json) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values())
-
-
-def _is_one_of(*values: Json) -> Check:
-    return lambda value: isinstance(value, str) and value in values
-
-
-KEYS: Mapping[str, Check] = {
-    "background": _is_flag,
-    "context_management": lambda value: isinstance(value, list),
-    "conversation": lambda value: isinstance(value, str | Mapping),
-    "include": _is_texts,
-    "instructions": _is_text,
-    "max_output_tokens": _is_whole,
-    "max_tool_calls": _is_whole,
-    "metadata": _is_text_map,
-    "model": _is_text,
-    "moderation": _is_object,
-    "parallel_tool_calls": _is_flag,
-    "previous_response_id": _is_text,
-    "prompt": _is_object,
-    "prompt_cache_key": _is_text,
-    "prompt_cache_retention": _is_one_of("in_memory", "24h"),
-    "reasoning": _is_object,
-    "safety_identifier": _is_text,
-    "service_tier": _is_one_of("auto", "default", "flex", "scale", "priority"),
-    "store": _is_flag,
-    "stream": lambda value: value is False,
-    "stream_options": _is_object,
-    "temperature": _is_number,
-    "text": _is_object,
-    "tool_choice": lambda value: value in ("none", "auto", "required") or _is_object(value),
-    "tools": lambda value: isinstance(value, list),
-    "top_logprobs": _is_whole,
-    "top_p": _is_number,
-    "truncation": _is_one_of("auto", "disabled"),
-    "user": _is_text,
-}
-_NEVER_NULL = frozenset({"parallel_tool_calls", "tool_choice", "tools"})
-_TOOL_TYPES = frozenset(
-    {
-        "apply_patch",
-        "code_interpreter",
-        "computer",
-        "computer_use_preview",
-        "custom",
-        "file_search",
-        "function",
-        "image_generation",
-        "local_shell",
-        "mcp",
-        "namespace",
-        "shell",
-        "tool_search",
-        "web_search",
-        "web_search_2025_08_26",
-        "web_search_preview",
-        "web_search_preview_2025_03_11",
-    }
-)
 _FUNCTION_KEYS = frozenset({"type", "name", "description", "parameters", "strict"})
 
 
@@ -135,16 +49,18 @@ def request_from_params(params: Object, notices: Notices) -> Request:
             "Render it first: gym dataset render",
         )
     extras: dict[str, Data] = {}
+    params_known = request_types().params
     for key, value in params.items():
         if key in ("input", "tools") and value is not None:
             continue
+        kind = params_known.get(key)
         if value is None:
-            if key in _NEVER_NULL or key not in KEYS:
+            if kind is None or not takes_null(kind):
                 notices.refused(EXTRAS, f"{key} is null")
-        elif key not in KEYS:
+        elif kind is None:
             raise bad("unknown-param", f"NeMo Gym knows no request parameter {key!r}", "Remove it")
-        elif not KEYS[key](value):
-            raise bad("bad-param", f"{key} has a value that NeMo Gym does not take", "Correct it")
+        elif (wrong := misfit(value, kind, key)) is not None:
+            raise bad("bad-param", f"a value that NeMo Gym does not take: {wrong}", "Correct it")
         else:
             extras[f"/{PARAMS}/{key}"] = cast("Data", value)
     messages = messages_from_input(params["input"], notices)
@@ -170,11 +86,19 @@ def _tools(tools: Json, notices: Notices) -> tuple[tuple[Function, ...], dict[st
         function = _function(tool, notices)
         if function is not None:
             functions.append(function)
-        elif tool.get("type") in _TOOL_TYPES:
-            others[f"{_TOOL}{index}"] = cast("Data", tool)
         else:
-            raise bad("unknown-tool", f"NeMo Gym knows no tool of type {tool.get('type')!r}")
+            others[f"{_TOOL}{index}"] = _other_tool(tool)
     return tuple(functions), others
+
+
+def _other_tool(tool: Object) -> Data:
+    word = tool.get("type")
+    kind = request_types().tools.get(word) if isinstance(word, str) else None
+    if kind is None:
+        raise bad("unknown-tool", f"NeMo Gym knows no tool of type {word!r}")
+    if (wrong := misfit(tool, kind, str(word))) is not None:
+        raise bad("bad-tool", f"a tool that NeMo Gym does not take: {wrong}", "Correct it")
+    return cast("Data", tool)
 
 
 def _function(tool: Object, notices: Notices) -> Function | None:
@@ -226,7 +150,7 @@ def params_from_request(request: Request) -> dict[str, object]:
         params["tools"] = list(_woven([_flat(each) for each in request.tools], others))
     for pointer, value in request.extras.items():
         key = pointer.removeprefix(f"/{PARAMS}/")
-        if key in KEYS:
+        if key in request_types().params:
             params[key] = value
     return params
 

@@ -42,7 +42,7 @@ class Schema:
 
     def fits(self, fields: Object) -> str | None:
         """Why the fields (nested ones lifted) are no row of it; None: they are."""
-        return _misfit(fields, self.row, "")
+        return misfit(fields, self.row)
 
     def declares(self, fields: Iterable[str]) -> bool:
         """Whether every one of these fields is declared."""
@@ -114,7 +114,7 @@ def _cleaned(fields: Object, row: Type) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for key, value in fields.items():
         kinds = [_fields(form)[key] for form in _forms(row) if key in _fields(form)]
-        if value is None and kinds and not any(_takes_null(kind) for kind in kinds):
+        if value is None and kinds and not any(takes_null(kind) for kind in kinds):
             continue
         found[key] = _clean(value, kinds[0]) if len(kinds) == 1 else value
     return found
@@ -131,7 +131,7 @@ def _clean(value: Json, kind: Type) -> Json:
         return [_clean(each, cast("Type", form["list"])) for each in value]
     if isinstance(value, Mapping) and "map" in form:
         inner = cast("Type", form["map"])
-        kept = {key: each for key, each in value.items() if each is not None or _takes_null(inner)}
+        kept = {key: each for key, each in value.items() if each is not None or takes_null(inner)}
         return {key: _clean(each, inner) for key, each in kept.items()}
     if isinstance(value, Mapping) and "object" in form:
         return _cleaned(value, form)
@@ -150,7 +150,8 @@ def _fields(form: Type) -> Mapping[str, Type]:
     return cast("Mapping[str, Type]", form.get("object", {}))
 
 
-def _takes_null(kind: Type) -> bool:
+def takes_null(kind: Type) -> bool:
+    """Whether a type allows null."""
     return any(
         form in ("null", "any") or (isinstance(form, Mapping) and None in _words(form))
         for form in _forms(kind)
@@ -161,7 +162,7 @@ def _words(form: Mapping[str, object]) -> list[Json]:
     return cast("list[Json]", form.get("is", []))
 
 
-def _misfit(value: Json, kind: Type, place: str) -> str | None:
+def misfit(value: Json, kind: Type, place: str = "") -> str | None:
     """Where a value is not of a type: the place, and what is wrong there."""
     reasons = []
     for form in _forms(kind):
@@ -180,12 +181,12 @@ def _not_of(value: Json, form: Type, place: str) -> str | None:
     if "list" in form:
         if not isinstance(value, list):
             return f"{place or '/'} is not a list"
-        return _first(_misfit(each, cast("Type", form["list"]), f"{place}/*") for each in value)
+        return _first(misfit(each, cast("Type", form["list"]), f"{place}/*") for each in value)
     if not isinstance(value, Mapping):
         return f"{place or '/'} is not an object"
     if "map" in form:
         inner = cast("Type", form["map"])
-        return _first(_misfit(each, inner, f"{place}/*") for each in value.values())
+        return _first(misfit(each, inner, f"{place}/*") for each in value.values())
     fields = _fields(form)
     if form.get("closed") and (more := sorted(value.keys() - fields.keys())):
         return f"{place}/{more[0]} is not known"
@@ -193,7 +194,7 @@ def _not_of(value: Json, form: Type, place: str) -> str | None:
         if name not in value:
             return f"{place}/{name} is missing"
     return _first(
-        _misfit(value[name], each, f"{place}/{name}")
+        misfit(value[name], each, f"{place}/{name}")
         for name, each in fields.items()
         if name in value
     )

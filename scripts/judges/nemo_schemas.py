@@ -1,8 +1,11 @@
 """The row schemas that NeMo Gym ships (`task_data.py` of each server and agent), as one table.
 
-Run by NeMo Gym's own Python with the file to write. A type is a word (`str`, `int`, `num`, `bool`,
-`null`, `any`) or one of `{"list": T}`, `{"map": T}`, `{"is": [...]}`, `{"one": [T, ...]}`,
-`{"object": {name: T}, "required": [...]}`; `closed` marks an object that takes no other keys.
+Run by NeMo Gym's own Python with the file to write. Beside it comes `requests.json`: the parameters
+of a request, its input items and its tools, by the words of their `type`.
+
+A type is a word (`str`, `int`, `num`, `bool`, `null`, `any`) or one of `{"list": T}`, `{"map": T}`,
+`{"is": [...]}`, `{"one": [T, ...]}`, `{"object": {name: T}, "required": [...]}`; `closed` marks an
+object that takes no other keys.
 """
 
 # The framework is no dependency, and not in the type checkers' environment.
@@ -20,6 +23,7 @@ from typing import Any
 
 import nemo_gym
 import yaml
+from nemo_gym.openai_utils import NeMoGymResponseCreateParamsNonStreaming
 from nemo_gym.task_data import legacy_metadata_fields, load_task_data_schema
 
 Table = dict[str, Any]
@@ -117,6 +121,41 @@ def table(kind: str) -> Table:
     return found
 
 
+def by_word(schema: Any, named: Table) -> Table:
+    """The members of a union by the words of their `type`, those of one word as a union."""
+    found: dict[str, list[Any]] = {}
+    for member in members(schema, named):
+        said = member["properties"]["type"]
+        for word in [said["const"]] if "const" in said else said["enum"]:
+            form = coarse(member, named)
+            form["object"]["type"] = {"is": [word]}
+            found.setdefault(word, []).append(form)
+    return {word: one(forms) for word, forms in found.items()}
+
+
+def members(schema: Any, named: Table) -> list[Any]:
+    """The members of a union, references followed."""
+    if "$ref" in schema:
+        return members(named[schema["$ref"].rpartition("/")[2]], named)
+    inner = schema.get("anyOf") or schema.get("oneOf")
+    return [schema] if inner is None else [each for one in inner for each in members(one, named)]
+
+
+def requests() -> Table:
+    """What the request model takes."""
+    schema = NeMoGymResponseCreateParamsNonStreaming.model_json_schema()
+    named, params = schema["$defs"], schema["properties"]
+    (items,) = (each["items"] for each in params["input"]["anyOf"] if "items" in each)
+    plain = {name: coarse(each, named) for name, each in params.items()}
+    plain["model"] = {"one": ["str", "null"]}  # the words beside `str` are mere names of models
+    del plain["input"], plain["tools"]
+    return {
+        "items": by_word(items, named),
+        "params": plain,
+        "tools": by_word(params["tools"]["items"], named),
+    }
+
+
 def text(kind: Table) -> str:
     """A line per component, so that the next release shows as a readable difference."""
     lines = [f"    {json.dumps(name)}: {json.dumps(each)}" for name, each in sorted(kind.items())]
@@ -125,9 +164,16 @@ def text(kind: Table) -> str:
 
 def main() -> None:
     kinds = ("resources_servers", "responses_api_agents")
+    out = Path(sys.argv[1])
+    write(out, {kind: table(kind) for kind in kinds})
+    write(out.with_name("requests.json"), requests())
+
+
+def write(path: Path, kinds: Table) -> None:
+    """The tables of a file, below the release that they are of."""
     parts = [f'  "version": {json.dumps(version("nemo-gym"))}']
-    parts += [f"  {json.dumps(kind)}: {text(table(kind))}" for kind in kinds]
-    Path(sys.argv[1]).write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    parts += [f"  {json.dumps(kind)}: {text(each)}" for kind, each in kinds.items()]
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
