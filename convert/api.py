@@ -13,7 +13,7 @@ from .checking import CheckRun
 from .format import Options, choose_format
 from .inspection import Inspection
 from .opening import open_source
-from .orders import Sample, Side
+from .orders import Sample
 from .pipe import Conversion, Progress, Settings
 from .sandboxes import Question
 from .selection import Selection
@@ -132,27 +132,26 @@ def verify(
 ) -> VerifyRun:
     """Run the tasks of `source`, which is running a stranger's code; `verifying.verify`.
 
-    A source with several layouts is read as the first of them; the verdicts are recorded in a
-    folder of this machine, never in a repo of the Hub.
+    The verdicts are recorded in a folder of this machine, never in a repo of the Hub.
     """
-    given = options or {}
     with ExitStack() as stack:
-        sides = []
-        for each, name in ((source, read_as), (against, None)):
-            if each is None:
-                continue
-            opened = stack.enter_context(open_source(each)) if isinstance(each, str) else each
-            chosen = choose_format(opened, name, first_of_several=True)
-            sides.append(Side(opened, chosen, given))
+
+        def enter(each: str | FolderSource) -> FolderSource:
+            return stack.enter_context(open_source(each)) if isinstance(each, str) else each
+
+        opened = enter(source)
+        other = None if against is None else enter(against)
         return verifying.verify(
-            sides[0],
+            opened,
+            against=other,
+            read_as=read_as,
+            options=options,
             frameworks=frameworks,
             using=using,
             question=question,
             selection=selection,
             sample=sample,
-            against=sides[1] if len(sides) > 1 else None,
-            record=record and sides[0].source.origin.repo is None,
+            record=record and opened.origin.repo is None,
             resume=resume,
             on_run=on_run,
         )

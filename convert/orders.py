@@ -62,7 +62,7 @@ class Side:
         self.source = source
         self.format = chosen
         self._reader = chosen.reader(source, options)
-        self._twins = _twins(source, chosen.name)
+        self._twins = _Twins(source, chosen.name)
 
     def refs(self, selection: Selection, sample: Sample) -> list[TaskRef]:
         """The tasks chosen, in the repo's order."""
@@ -73,9 +73,9 @@ class Side:
         drawn = random.Random(sample.seed).sample(range(len(refs)), sample.count)  # noqa: S311
         return [refs[number] for number in sorted(drawn)]
 
-    def twin(self, task: str) -> str:
+    def twin(self, ref: TaskRef) -> str:
         """What the source of the conversion calls a task."""
-        return self._twins.get(task, task)
+        return self._twins.of(ref)
 
     def prepare(self, ref: TaskRef) -> Prepared | TaskRun:
         """A task that can be run, or why not."""
@@ -92,7 +92,7 @@ class Side:
         name = native.path.rpartition("/")[2] or self.source.name
         return Prepared(
             task=ref.id,
-            twin=self.twin(ref.id),
+            twin=self.twin(ref),
             folder=check_path(name),
             tree=native.tree,
             agents=(ORACLE, NOP) if _has_oracle(task) else (NOP,),
@@ -163,9 +163,21 @@ def _has_oracle(task: Task) -> bool:
     return shared or any(step.oracle for step in task.steps)
 
 
-def _twins(source: FolderSource, name: str) -> dict[str, str]:
-    """By the id of a task here, its id in the source, as the record of a conversion has it."""
-    if source.kind(MANIFEST) is not Kind.FILE:
-        return {}
-    records = (parse(TaskRecord, line, MANIFEST) for line in source.lines(MANIFEST))
-    return {record.targets[name].id: record.task for record in records if name in record.targets}
+class _Twins:
+    """What the source of a conversion called its tasks, by the record of that."""
+
+    def __init__(self, source: FolderSource, name: str) -> None:
+        self._by_id: dict[str, str] = {}
+        self._by_folder: dict[str, str] = {}
+        if source.kind(MANIFEST) is not Kind.FILE:
+            return
+        for line in source.lines(MANIFEST):
+            record = parse(TaskRecord, line, MANIFEST)
+            if name in record.targets:
+                self._by_id[record.targets[name].id] = record.task
+            if record.folder is not None:
+                self._by_folder[record.folder] = record.task
+
+    def of(self, ref: TaskRef) -> str:
+        """A task may be read as another format than it was written for: its folder tells."""
+        return self._by_folder.get(ref.path) or self._by_id.get(ref.id, ref.id)

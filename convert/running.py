@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -55,7 +55,7 @@ class Stage:
 
     def carry_out(
         self, command: Sequence[str], order: Order, bounds: Bounds, more: Mapping[str, str]
-    ) -> Iterator[Head | Trial]:
+    ) -> Generator[Head | Trial]:
         """What the runner says, as it says it.
 
         `VerifyFailed` when it stalls, fills the disk, or says what is no trial; then and whenever
@@ -137,24 +137,23 @@ def _read(
 ) -> Iterator[Head | Trial]:
     """The lines of the file as they come, until the process is over."""
     last = measure = time.monotonic()
-    reader = _Lines(trials)
-    while True:
-        over = process.poll() is not None
-        for line in reader:
-            yield answer(Trial, line) if reader.count > 1 else answer(Head, line)
-            last = time.monotonic()
-        if over:
-            reader.close()
-            if not reader.count:
-                raise _failed("no-verdict", f"the runner said nothing; its last words: {_end(log)}")
-            return
-        if time.monotonic() - last > bounds.stall:
-            raise _failed("stalled", f"no trial ended for {bounds.stall:g} s: {_end(log)}")
-        if time.monotonic() >= measure:
-            measure = time.monotonic() + _MEASURE_SECONDS
-            if _too_big(work, bounds.disk):
-                raise _failed("too-much-output", f"its files grew beyond {bounds.disk >> 20} MiB")
-        time.sleep(_POLL_SECONDS)
+    with closing(_Lines(trials)) as reader:
+        while True:
+            over = process.poll() is not None
+            for line in reader:
+                yield answer(Trial, line) if reader.count > 1 else answer(Head, line)
+                last = time.monotonic()
+            if over:
+                break
+            if time.monotonic() - last > bounds.stall:
+                raise _failed("stalled", f"no trial ended for {bounds.stall:g} s: {_end(log)}")
+            if time.monotonic() >= measure:
+                measure = time.monotonic() + _MEASURE_SECONDS
+                if _too_big(work, bounds.disk):
+                    raise _failed("too-much-output", f"its files outgrew {bounds.disk >> 20} MiB")
+            time.sleep(_POLL_SECONDS)
+        if not reader.count:
+            raise _failed("no-verdict", f"the runner said nothing; its last words: {_end(log)}")
 
 
 class _Lines:
@@ -183,6 +182,7 @@ class _Lines:
             yield line
 
     def close(self) -> None:
+        """Let go of the file."""
         if self._file is not None:
             self._file.close()
 

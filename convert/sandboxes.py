@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -141,18 +142,27 @@ class Machine:
             more = {**self.environment, **order.variables}
             failure = None
             try:
-                for said in place.carry_out(self.command, order, bounds, more):
-                    if isinstance(said, Head):
-                        self.head = said
-                        self.book.begin(said)
-                    elif (asked := by_name.get(said.task)) is not None:
-                        trial = self._cleaned(said)
-                        if self._take(asked, trial, trials[asked.task]):
-                            self.book.add(asked.digest, trial)
+                with closing(place.carry_out(self.command, order, bounds, more)) as lines:
+                    for said in lines:
+                        self._hear(said, by_name, trials)
             except CheckFailed as error:
                 failure = error
             self._look_at_images(tasks)
         return failure
+
+    def _hear(
+        self,
+        said: Head | Trial,
+        asked: Mapping[str, Prepared],
+        trials: Mapping[str, list[Trial]],
+    ) -> None:
+        if isinstance(said, Head):
+            self.head = said
+            self.book.begin(said)
+        elif (task := asked.get(said.task)) is not None:
+            trial = self._cleaned(said)
+            if self._take(task, trial, trials[task.task]):
+                self.book.add(task.digest, trial)
 
     def _look_at_images(self, tasks: Iterable[Prepared]) -> None:
         if self.sandbox in ENGINES:

@@ -15,7 +15,7 @@ from . import __version__
 from .engines import NO_DIGEST
 from .errors import ExitCode, JudgeMissing, SourceChanged
 from .files import printable
-from .format import Format, format_names, get_format
+from .format import Format, Options, choose_format, format_names, get_format, sniff
 from .judge import LOCAL
 from .model import TaskRef
 from .orders import Prepared, Sample, Side
@@ -24,6 +24,7 @@ from .published import layout_digest
 from .runs import MOST, RunRecord, VerdictRecord
 from .sandboxes import Machine, Question, machine
 from .selection import Selection
+from .source import FolderSource
 from .verdicts import Outcome, TaskRun, not_run
 
 _AT_ONCE = 64
@@ -151,14 +152,16 @@ class VerifyRun:
 
 
 def verify(
-    side: Side,
+    source: FolderSource,
     *,
+    against: FolderSource | None = None,
+    read_as: str | None = None,
+    options: Options | None = None,
     frameworks: Sequence[str] = (),
     using: Mapping[str, str] | None = None,
     question: Question | None = None,
     selection: Selection | None = None,
     sample: Sample | None = None,
-    against: Side | None = None,
     record: bool = True,
     resume: bool = False,
     on_start: OnStart | None = None,
@@ -168,15 +171,16 @@ def verify(
 
     Without `frameworks` the first that runs tasks is asked. With `against` the tasks of another
     repo that were made from these, or these from them, are run as well and have to earn the same;
-    where a task has the very same files there, it is not run again. `resume` goes on with a run
-    that did not end.
+    where a task has the very same files there, it is not run again. A repo with several layouts is
+    read as the framework's own, else as the first, unless `read_as` names one. `resume` goes on
+    with a run that did not end.
     """
     using, question = using or {}, question or Question()
     chosen = [get_format(name) for name in dict.fromkeys(frameworks) or _default()]
-    digest = layout_digest(side.source)
-    wanted = selection or Selection()
-    refs = side.refs(wanted, sample or Sample())
+    digest = layout_digest(source)
+    selection, sample = selection or Selection(), sample or Sample()
     results = []
+    what = ""
     for each in chosen:
         if on_start is not None:
             on_start(each.title)
@@ -184,26 +188,35 @@ def verify(
         results.append(ran)
         started = time.monotonic()
         try:
-            found = machine(each, using.get(each.name), question, side.source.root, resume=resume)
+            found = machine(each, using.get(each.name), question, source.root, resume=resume)
         except JudgeMissing as missing:
             ran.missing = missing
             continue
         with found:
-            _run_all(ran, found, _Pairs(side, against, refs), question, on_run)
+            side = _side(source, read_as, each, options)
+            other = None if against is None else _side(against, None, each, options)
+            refs = side.refs(selection, sample)
+            what = _said(side, selection, sample, len(refs))
+            _run_all(ran, found, _Pairs(side, other, refs), question, on_run)
         ran.seconds = time.monotonic() - started
-    if layout_digest(side.source) != digest:
+    if layout_digest(source) != digest:
         raise SourceChanged(
             "the repo changed while its tasks were run: nothing was recorded",
             reason="changed-while-verified",
             remedy="Verify again when nothing writes to it",
         )
-    whole = len(refs) == len(side.refs(Selection(), Sample()))
-    what = "all" if whole else _said(wanted, sample or Sample(), len(refs))
     if record:
-        _record(side, results, digest, what, question, against)
-    return VerifyRun(
-        source=side.source.root, digest=digest, results=tuple(results), recorded=record
-    )
+        _record(source, results, digest, what, question, against)
+    return VerifyRun(source=source.root, digest=digest, results=tuple(results), recorded=record)
+
+
+def _side(
+    source: FolderSource, read_as: str | None, framework: Format, given: Options | None
+) -> Side:
+    if read_as is None and any(each.format == framework.name for each in sniff(source)):
+        read_as = framework.name
+    chosen = choose_format(source, read_as, first_of_several=True)
+    return Side(source, chosen, given or {})
 
 
 def _default() -> list[str]:
@@ -227,11 +240,11 @@ class _Pairs:
         twins: dict[str, TaskRef] = {}
         if self.against is not None:
             every = self.against.refs(Selection(), Sample())
-            twins = {self.against.twin(ref.id): ref for ref in every}
+            twins = {self.against.twin(ref): ref for ref in every}
         for start in range(0, len(self.refs), _AT_ONCE):
             chunk: list[tuple[Prepared | TaskRun, Prepared | TaskRun | None]] = []
             for ref in self.refs[start : start + _AT_ONCE]:
-                twin = twins.get(self.side.twin(ref.id))
+                twin = twins.get(self.side.twin(ref))
                 other = None
                 if self.against is not None and twin is not None:
                     other = self.against.prepare(twin)
@@ -295,22 +308,25 @@ def _forbidden(task: Prepared, question: Question) -> TaskRun | None:
     return None
 
 
-def _said(selection: Selection, sample: Sample, count: int) -> str:
+def _said(side: Side, selection: Selection, sample: Sample, count: int) -> str:
+    """Which tasks were chosen, for the record."""
+    if count == sum(1 for _ in side.refs(Selection(), Sample())):
+        return "all"
     if sample.count:
         return f"a sample of {count}, seed {sample.seed}"
     return f"{count} chosen by name" if selection.include or selection.exclude else f"first {count}"
 
 
 def _record(
-    side: Side,
+    source: FolderSource,
     results: Sequence[Ran],
     digest: str,
     selection: str,
     question: Question,
-    against: Side | None,
+    against: FolderSource | None,
 ) -> None:
-    runs = recorded_runs(side.source)
-    same_as = None if against is None else layout_digest(against.source)
+    runs = recorded_runs(source)
+    same_as = None if against is None else layout_digest(against)
     for ran in results:
         if ran.missing is not None:
             continue
@@ -336,7 +352,7 @@ def _record(
             same_as=same_as if equal else None,
             verdicts=tuple(_verdict_record(run) for run in worst[:MOST]),
         )
-    write_proofs(side.source, digest, checks=recorded_checks(side.source), runs=runs)
+    write_proofs(source, digest, checks=recorded_checks(source), runs=runs)
 
 
 _WORST_FIRST = (Outcome.FAILED, Outcome.NOT_RUN, Outcome.NO_ORACLE, Outcome.VERIFIED)
