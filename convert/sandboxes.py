@@ -135,7 +135,7 @@ class Machine:
                 repeat=self.question.repeat,
                 seconds=self.question.seconds,
                 rootfs=self.question.rootfs,
-                variables=_variables(self.question.variables),
+                variables=variables_given(self.question.variables),
                 tasks=tuple(order_of(task, at, self.question.reward_key) for task, at in laid),
             )
             bounds = Bounds(stall=3 * self.question.seconds + _STALL_SECONDS)
@@ -192,6 +192,7 @@ def machine(
             f"{chosen.title} cannot run tasks by itself", reason="no-runner", remedy="Leave it out"
         )
     runner = judge.runner
+    variables_given(question.variables)
     sandbox = _sandbox(question, runner, chosen.title)
     path: tuple[str, ...] = ()
     command: tuple[str, ...]
@@ -268,7 +269,7 @@ def _sandbox(question: Question, runner: Runner, title: str) -> str:
     return sandbox
 
 
-def _variables(names: Sequence[str]) -> dict[str, str]:
+def variables_given(names: Sequence[str]) -> dict[str, str]:
     """The variables of this environment that were named; `UsageError` for one that is not set."""
     for name in names:
         if name not in os.environ:

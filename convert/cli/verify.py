@@ -204,6 +204,8 @@ def _show(run: VerifyRun) -> None:
         (_row(result) for result in run.results),
     )
     for result in run.results:
+        if result.missing is not None:
+            show_rows((result.title, "because"), [("(no task)", str(result.missing))])
         tasks = sorted(result.runs, key=lambda each: each.outcome is Outcome.VERIFIED)
         head = ("task", "verdict", "oracle", "nothing", "because")
         show_rows(head, [_task(each) for each in tasks[:_MOST]])
@@ -218,7 +220,7 @@ def _row(result: Ran) -> tuple[str, ...]:
     from rlconvert.verdicts import Outcome
 
     if result.missing is not None:
-        return result.title, "", result.sandbox, f"not available: {result.missing.problem}"
+        return result.title, "not available", result.sandbox, *[""] * (1 + len(Outcome))
     versions = [f"{name} {version}" for name, version in result.versions.items()]
     counts = (f"{result.count(each):,}" for each in Outcome)
     return result.title, ", ".join(versions), result.sandbox, result.base, *counts
