@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rlconvert.format import Aim, Finding, Format, Option, Options, Reader, Writer
 from rlconvert.formats.taskfolder.fates import REFUSALS as FOLDER_REFUSALS
-from rlconvert.judge import Hearing, Judge, Verdict
+from rlconvert.judge import Hearing, Judge, Runner, Verdict
 
 from .fates import REFUSALS, WAYS
 
@@ -51,6 +51,12 @@ JUDGE = Judge(
     # It asks for Python 3.13.14; what is used of it here runs on every 3.13.
     pip_flags=("--ignore-requires-python",),
     environment={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+    # Harbor holds the trials.
+    runner=Runner(
+        script="nemo_runs.py",
+        environment={"HARBOR_TELEMETRY": "0"},
+        tools={"podman": "podman-compose==1.6.0"},
+    ),
 )
 
 FORMAT = Format(

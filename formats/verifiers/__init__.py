@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rlconvert.format import Aim, Finding, Format, Option, Options, Reader, Writer
 from rlconvert.formats.taskfolder.fates import REFUSALS as FOLDER_REFUSALS
-from rlconvert.judge import Hearing, Judge, Verdict
+from rlconvert.judge import Hearing, Judge, Runner, Verdict
 
 from .fates import REFUSALS, WAYS
 
@@ -48,6 +48,7 @@ JUDGE = Judge(
     scripts=str(Path(__file__).with_name("judge")),
     hear=_hear,
     environment={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+    runner=Runner(script="verifiers_runs.py", sandboxes=("docker", "podman")),
 )
 
 FORMAT = Format(
