@@ -30,6 +30,7 @@ _SETTINGS = {
         "DBUS_SESSION_BUS_ADDRESS",
     ),
 }
+_BUILDER = "io.buildah.version"
 _SECONDS = 60
 
 
@@ -60,9 +61,8 @@ def first_engine() -> str | None:
 def image_digests(engine: str, references: Iterable[str]) -> Mapping[str, str]:
     """By reference the digest of an image; those that the engine does not have are left out.
 
-    `NO_DIGEST` where it says that the image, or one below it, was imported, or where it has no
-    digest. An image built here on a published one cannot be told from that under podman 4, which
-    gives every image a digest.
+    `NO_DIGEST` where the image was imported or built here, or cannot be told from one that was:
+    docker has no digest of such an image, and podman has one of every image.
     """
     found: dict[str, str] = {}
     for reference in references:
@@ -71,11 +71,19 @@ def image_digests(engine: str, references: Iterable[str]) -> Mapping[str, str]:
             continue
         with suppress(ValueError, LookupError, TypeError, AttributeError):
             facts = json.loads(text)[0]
-            comments = [str(facts.get("Comment")), *map(str, facts.get("History") or [])]
-            imported = any("imported from" in comment.lower() for comment in comments)
-            digests = [] if imported else facts.get("RepoDigests") or []
+            digests = [] if _made_here(facts) else facts.get("RepoDigests") or []
             found[reference] = digests[0].rpartition("@")[2] if digests else NO_DIGEST
     return found
+
+
+def _made_here(facts: Mapping[str, object]) -> bool:
+    """Whether podman imported an image, or it has the label that podman gives what it builds."""
+    history, config = facts.get("History"), facts.get("Config")
+    said = [facts.get("Comment"), *(history if isinstance(history, list) else ())]
+    if any("imported from" in str(each).lower() for each in said):
+        return True
+    labels = config.get("Labels") if isinstance(config, dict) else None
+    return isinstance(labels, dict) and _BUILDER in labels
 
 
 def _said(engine: str, arguments: list[str]) -> str | None:

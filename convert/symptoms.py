@@ -24,32 +24,42 @@ _SIGNS = (
         "windows-line-ends",
         "its script has Windows line ends",
         (
-            r"\$'\\r': command not found|\^M: bad interpreter|\\r: command not found|"
-            r"/env: .*\\r.*No such file|\r'?: (?:command )?not found"
+            r"\$'\\r': command not found"
+            r"|\^M: bad interpreter"
+            r"|\\r: command not found"
+            r"|/env: .*\\r.*No such file"
         ),
     ),
     (
         "no-network",
         "it needs a network that is not there",
         (
-            r"[Cc]ould not resolve|[Tt]emporary failure in name resolution|"
-            r"[Nn]ame or service not known|[Nn]etwork is unreachable|[Nn]o route to host"
+            r"[Cc]ould not resolve"
+            r"|[Tt]emporary failure in name resolution"
+            r"|[Nn]ame or service not known"
+            r"|[Nn]etwork is unreachable"
+            r"|[Nn]o route to host"
         ),
+    ),
+    (
+        "cannot-start",
+        "its script could not be started: no such interpreter, or Windows line ends",
+        r"bad interpreter|cannot execute: required file not found|[Ee]xec format error",
     ),
     (
         "command-not-found",
         "it calls a program that is not there",
-        (
-            r"(?:command |: )not found(?:$|\n)|No module named (?:pytest|uv)\b|"
-            r"bad interpreter|cannot execute: required file not found"
-        ),
+        r"(?:command |: )not found$|No module named (?:pytest|uv)\b",
     ),
     (
         "no-test-ran",
         "its test runner found no test, or could not be started",
         (
-            r"no tests ran|^collected 0 items|^ERROR: file or directory not found|"
-            r"^ERROR: usage:|unrecognized arguments:"
+            r"no tests ran"
+            r"|^collected 0 items"
+            r"|^ERROR: file or directory not found"
+            r"|^ERROR: usage:"
+            r"|unrecognized arguments:"
         ),
     ),
     (

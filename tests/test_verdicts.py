@@ -100,6 +100,7 @@ def test_errors(who: AgentName, kind: ErrorKind, outcome: Outcome, reason: str) 
         ("collected 0 items\n\n==== no tests ran in 0.01s ====\n", "no-test-ran"),
         ("ERROR: file or directory not found: /tests/test_x.py\n", "no-test-ran"),
         ("/tests/test.sh: line 2: $'\\r': command not found\n", "windows-line-ends"),
+        ("/bin/bash: /tests/test.sh: cannot execute: required file not found\n", "cannot-start"),
         ("OSError: [Errno 28] No space left on device\n", "out-of-resources"),
     ],
 )
