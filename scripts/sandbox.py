@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from rlconvert.errors import ExitCode
@@ -37,6 +38,15 @@ BASES = ("ubuntu:24.04", "debian:trixie", "python:3.12-slim", "python:3.13-slim"
 """The images that the fixtures build from."""
 APP = "rlconvert/app:1"
 """The image that fixtures run as it is. Harbor wants a task's `workdir` in it."""
+
+# A container that only waits does not hear SIGTERM: each would take ten seconds to stop.
+BASE_DOCKERFILE = """\
+FROM scratch
+ADD rootfs.tar /
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+STOPSIGNAL SIGKILL
+CMD ["bash"]
+"""
 APP_DOCKERFILE = f"FROM docker.io/library/{BASES[0]}\nWORKDIR /app\n"
 
 COMMON = ("bubblewrap", "mmdebstrap", "runc")
@@ -45,14 +55,15 @@ DOCKER = ("docker.io",)
 
 NEEDLESS = ("doc", "info", "locale", "man")
 LABEL = "rlconvert.sandbox"
-CHANGES = (
-    "ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    # A container that only waits does not hear SIGTERM: each would take ten seconds to stop.
-    "STOPSIGNAL SIGKILL",
-)
-RECIPE = hashlib.sha256(
-    repr((SUITE, IN_ROOTFS, NEEDLESS, CHANGES, BASES, APP, APP_DOCKERFILE)).encode()
-).hexdigest()[:12]
+
+
+def digest(text: str) -> str:
+    """A name for a recipe, or for a folder."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+ROOTFS = f"rootfs-{digest(repr((SUITE, IN_ROOTFS, NEEDLESS)))}"
+IMAGES = digest(repr((ROOTFS, BASES, APP, BASE_DOCKERFILE, APP_DOCKERFILE)))
 
 # runc, and limits below the machine's own: crun and podman's defaults fail where root has neither
 # cgroups of one version nor CAP_SYS_RESOURCE.
@@ -154,7 +165,7 @@ def bootstrap(folder: Path, *arguments: str) -> None:
 
 def root_file_system(root: Path) -> Path:
     """The root file system of this recipe; those of others are removed."""
-    folder = root / f"rootfs-{RECIPE}"
+    folder = root / ROOTFS
     if folder.is_dir():
         return folder
     for old in root.glob("rootfs-*"):
@@ -180,7 +191,7 @@ class Engine:
 
     def have_images(self, rootfs: Path) -> None:
         """Every image under its names, made from `rootfs` unless that was done before."""
-        ours = f"--filter=label={LABEL}={RECIPE}"
+        ours = f"--filter=label={LABEL}={IMAGES}"
         there = self("images", ours, "--format={{.Repository}}:{{.Tag}}").split()
         if not {*self._bases, self._app} <= set(there):
             say(f"{self.program}: images {' '.join([*BASES, APP])}")
@@ -188,17 +199,17 @@ class Engine:
         self("run", "--rm", "--network=none", self._app, "true")
 
     def _make_images(self, rootfs: Path) -> None:
-        changes = [f"--change={change}" for change in (*CHANGES, f"LABEL {LABEL}={RECIPE}")]
-        with tempfile.TemporaryDirectory() as scratch:
-            archive, dockerfile = Path(scratch) / "rootfs.tar", Path(scratch) / "Dockerfile"
+        with tempfile.TemporaryDirectory() as context:
             needless = [f"--exclude=./{name}/*" for name in ("dev", "proc", "run", "sys", "tmp")]
-            run("tar", "-C", rootfs, *needless, "-cf", archive, ".")
-            self("import", *changes, archive, self._bases[0])
-            for name in self._bases[1:]:
-                self("tag", self._bases[0], name)
-            archive.unlink()
-            dockerfile.write_text(APP_DOCKERFILE)
-            self("build", "--quiet", "--network=host", "--tag", self._app, scratch)
+            run("tar", "-C", rootfs, *needless, "-cf", Path(context) / "rootfs.tar", ".")
+            self._build(context, BASE_DOCKERFILE, self._bases)
+        with tempfile.TemporaryDirectory() as context:
+            self._build(context, APP_DOCKERFILE, [self._app])
+
+    def _build(self, context: str, dockerfile: str, names: list[str]) -> None:
+        (Path(context) / "Dockerfile").write_text(dockerfile)
+        tags = [f"--tag={name}" for name in names]
+        self("build", "--quiet", "--network=host", f"--label={LABEL}={IMAGES}", *tags, context)
 
 
 def podman(root: Path, state: Path) -> dict[str, str]:
@@ -235,13 +246,14 @@ def docker(root: Path, state: Path) -> dict[str, str]:
         "DOCKER_HOST": f"unix://{state}/docker.sock",
         "DOCKER_CONFIG": str(folder / "config"),
     }
+    engine = Engine("docker", "", environment)
     if daemon(state) is None:
-        start_daemon(folder, state)
-    Engine("docker", "", environment).have_images(rootfs)
+        start_daemon(folder, state, engine)
+    engine.have_images(rootfs)
     return {**environment, "RLCONVERT_ROOTFS": str(rootfs), "RLCONVERT_SANDBOX": "docker"}
 
 
-def start_daemon(folder: Path, state: Path) -> None:
+def start_daemon(folder: Path, state: Path, engine: Engine) -> None:
     """No rules for the machine's firewall: containers reach each other, but not beyond."""
     say("docker: starting the daemon")
     off = [f"--{name}=false" for name in ("iptables", "ip6tables", "ip-forward", "ip-masq")]
@@ -259,16 +271,16 @@ def start_daemon(folder: Path, state: Path) -> None:
             stderr=log,
             start_new_session=True,
         )
-    for _ in range(300):
-        if (state / "docker.sock").exists():
-            return
+    for _ in range(60):
+        time.sleep(0.5)
         if started.poll() is not None:
             break
-        time.sleep(0.1)
+        with suppress(NotAvailable):
+            engine("version")
+            return
     started.kill()
-    raise NotAvailable(
-        f"dockerd: {last_words((folder / 'daemon.log').read_text(errors='replace'))}"
-    )
+    said = last_words((folder / "daemon.log").read_text(errors="replace"))
+    raise NotAvailable(f"dockerd: {said}")
 
 
 def daemon(state: Path) -> int | None:
@@ -308,7 +320,7 @@ def main() -> int:
     parser.add_argument("--stop", action="store_true")
     asked = parser.parse_args()
     root: Path = asked.dir.resolve()
-    state = Path("/run") / f"rlconvert-{hashlib.sha256(bytes(root)).hexdigest()[:12]}"
+    state = Path("/run") / f"rlconvert-{digest(str(root))}"
     try:
         if os.geteuid() != 0:
             raise NotAvailable("only root can make it")
