@@ -30,6 +30,9 @@ from .dockerfile import PATH
 
 _ENTER = str(Path(__file__).with_name("enter.py"))
 _TAIL = 16_000
+_PIPE = 1 << 16
+"""So many bytes may wait in a pipe when whoever wrote them has ended."""
+
 _MOUNT = 'mount -t overlay overlay -o "$1" root && shift && exec "$@"'
 _FIRST = "echo ready; read _"
 """What the first process does: it waits for the end of a pipe that only we can write to."""
@@ -121,6 +124,8 @@ class Machine:
                 self._end()
                 raise MachineFault(f"the machine does not start: {words.strip() or 'no reason'}")
             self._process = str(json.loads(said.read())["child-pid"])
+        # Nobody may look into it, so that only root could remove it.
+        (self.folder / "work/work").chmod(0o700)
         return self
 
     def __exit__(
@@ -207,11 +212,18 @@ class Machine:
         cannot be started.
         """
         request = {"command": list(command), "env": dict(env), "workdir": workdir, "user": user}
-        return self._enter({**request, "kill": alone}, until, fill)
+        try:
+            return self._enter({**request, "kill": alone}, until, fill)
+        except OutOfTime:
+            self.kill_all()
+            raise
 
     def kill_all(self) -> None:
         """Kill whatever runs in the machine."""
-        self._enter({"command": [], "kill": True}, time.monotonic() + _START_SECONDS, None)
+        try:
+            self._enter({"command": [], "kill": True}, time.monotonic() + _START_SECONDS, None)
+        except OutOfTime:
+            raise MachineFault("the machine does not answer") from None
 
     def _enter(self, request: Mapping[str, object], until: float, fill: Fill | None) -> Done:
         report, report_out = os.pipe()
@@ -234,7 +246,6 @@ class Machine:
                 output = _output(process, until)
                 if output is None:
                     process.kill()
-                    self.kill_all()
                     raise OutOfTime
             facts = [json.loads(line) for line in reports]
         if not facts or "fault" in facts[0]:
@@ -268,7 +279,7 @@ def _output(process: subprocess.Popen[bytes], until: float) -> str | None:
     What it leaves running may hold its output open, and is not waited for.
     """
     assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-    output, tail = process.stdout.fileno(), b""
+    output, tail, late = process.stdout.fileno(), b"", 0
     ended = os.pidfd_open(process.pid)
     try:
         with selectors.DefaultSelector() as selector:
@@ -278,11 +289,12 @@ def _output(process: subprocess.Popen[bytes], until: float) -> str | None:
                 ready = {key.fd for key, _ in selector.select(left)}
                 piece = b""
                 if output in ready:
-                    piece = os.read(output, 1 << 16)
+                    piece = os.read(output, _PIPE)
                     tail = (tail + piece)[-_TAIL:]
                     if not piece:
                         selector.unregister(output)
-                if ended in ready and not piece:
+                late += len(piece) if ended in ready else 0
+                if ended in ready and (not piece or late > _PIPE):
                     return tail.decode("utf-8", "replace")
         return None
     finally:

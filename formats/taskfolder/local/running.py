@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shlex
 import subprocess
@@ -67,6 +68,8 @@ class Running:
         """Why no machine can be had, or None when one was."""
         if not self._order.rootfs or not self._base.is_dir():
             return "no root file system is named, or it is not a folder"
+        if os.geteuid() not in (0, self._base.stat().st_uid):
+            return "the root file system belongs to somebody else, so that nothing of it can change"
         if missing := missing_tools():
             return f"not found on PATH: {', '.join(missing)}"
         folder = self._work / "probe"
