@@ -89,7 +89,13 @@ def _kind_of_untyped(item: Object) -> str | None:
 
 def _wrong_with(kind: str, item: Object) -> str | None:
     """What the request model of NeMo Gym does not take of an item; None: it takes all of it."""
-    return misfit({**item, "type": kind}, request_types().items[kind], kind)
+    said = {**item, "type": kind}
+    # What it corrects by itself: `_normalize_output_item_for_replay`.
+    if kind == "additional_tools":
+        said["role"] = "developer"
+    if kind == "computer_call_output" and said.get("status") == "failed":
+        del said["status"]
+    return misfit(said, request_types().items[kind], kind)
 
 
 def _opaque(kind: str, item: Object) -> Message:

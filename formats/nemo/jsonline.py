@@ -3,7 +3,7 @@
 NeMo Gym 0.7.0 reads rows with Python's `json` in text mode (`train_data_utils`,
 `rollout_collection`) and sends them on with orjson; it takes a repeated key's last value, NaN, and
 text that cannot be encoded, and fails later or elsewhere. Integers beyond 64 bits are taken as they
-are: nothing here changes a digit of them.
+are: nothing here changes a digit of them, though orjson makes floats of them.
 """
 
 from __future__ import annotations
@@ -113,6 +113,15 @@ def _too_deep() -> TooBig:
     return TooBig(
         f"it is nested more than {MAX_DEPTH} deep", reason="too-deep", remedy="Flatten it"
     )
+
+
+def beyond_64_bits(value: Json) -> bool:
+    """Whether there is an integer in it that has no place in 64 bits, signed or not."""
+    if isinstance(value, Mapping):
+        return any(map(beyond_64_bits, value.values()))
+    if isinstance(value, list):
+        return any(map(beyond_64_bits, value))
+    return isinstance(value, int) and not -(2**63) <= value < 2**64
 
 
 def _all_text(row: object) -> str:

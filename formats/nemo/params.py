@@ -87,17 +87,21 @@ def _tools(tools: Json, notices: Notices) -> tuple[tuple[Function, ...], dict[st
         if function is not None:
             functions.append(function)
         else:
-            others[f"{_TOOL}{index}"] = _other_tool(tool)
+            others[f"{_TOOL}{index}"] = _other_tool(tool, notices)
     return tuple(functions), others
 
 
-def _other_tool(tool: Object) -> Data:
+def _other_tool(tool: Object, notices: Notices) -> Data:
     word = tool.get("type")
     kind = request_types().tools.get(word) if isinstance(word, str) else None
     if kind is None:
         raise bad("unknown-tool", f"NeMo Gym knows no tool of type {word!r}")
-    if (wrong := misfit(tool, kind, str(word))) is not None:
+    # NeMo Gym reads a null there as false.
+    given = {key: value for key, value in tool.items() if (key, value) != ("defer_loading", None)}
+    if (wrong := misfit(given, kind, str(word))) is not None:
         raise bad("bad-tool", f"a tool that NeMo Gym does not take: {wrong}", "Correct it")
+    if word == "namespace":
+        notices.refused(EXTRAS, "a tool of type namespace, at which its collate breaks off")
     return cast("Data", tool)
 
 

@@ -7,6 +7,7 @@ have the row back. Routing keys are no part of the task.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -17,7 +18,7 @@ from rlconvert.model import Native, Remark, RowLine, Step, Task
 from rlconvert.reward import Hosted
 from rlconvert.runtime import Function, Runtime
 
-from .jsonline import Json, parse_line
+from .jsonline import Json, beyond_64_bits, parse_line
 from .layout import PARAMS
 from .noticing import Notices
 from .params import Request, params_from_request, request_from_params
@@ -25,6 +26,8 @@ from .recognise import recognise
 from .rowfiles import FORMAT, NOT_KNOWN, RowSource
 from .rowshape import RowParts, placed, take_apart
 from .servers import METADATA, VERSION, Schema, lifted, schemas, without_padding
+
+_LONG = re.compile(rb"[0-9]{19}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,10 @@ def _task(name: str, line: bytes, place: Place) -> Task:
         grader = recognise([parts])  # a file may mix the rows of several servers
         component, doubt = grader.component, doubt if grader.component is None else ""
     request = request_from_params(parts.params, notices)
+    if _LONG.search(line):
+        for field, inside in (("reward", parts.fields), ("extras", parts.params)):
+            if beyond_64_bits(inside):
+                notices.lost(field, "an integer beyond 64 bits, which rollouts get as a float")
     extras: dict[str, Data] = dict(request.extras)
     reward = None
     if component is None:
