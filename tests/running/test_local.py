@@ -205,7 +205,7 @@ ARG NAME=x
 ENV DEEP=/srv/deep GREETING="hello there"
 RUN useradd --create-home dev; yes & echo $NAME$GREETING > /made
 RUN ["touch", "/exec form"]
-COPY data /data
+COPY --chown=9:10 data /data
 COPY --chmod=600 --chown=7:8 data/*.txt one.sh $DEEP/
 COPY data/a.txt /renamed
 COPY data/a.txt /srv
@@ -220,11 +220,13 @@ RUN id -un > who
         "environment/data/a.txt": "a",
         "environment/data/b.txt": "b",
         "environment/data/c.md": "c",
+        "environment/data/deep/d": "d",
         "environment/one.sh": "echo",
         "tests/test.sh": graded(
             '[ "$(cat /made)" = "xhello there" ]',
             '[ -f "/exec form" ]',
-            '[ "$(cd /data; echo *)" = "a.txt b.txt c.md" ]',
+            '[ "$(cd /data; echo *)" = "a.txt b.txt c.md deep" ]',
+            '[ "$(stat -c %u:%g /data /data/deep /data/deep/d | uniq)" = 9:10 ]',
             '[ "$(cd /srv/deep; echo *)" = "a.txt b.txt one.sh" ]',
             '[ "$(stat -c %a:%u:%g /srv/deep/b.txt)" = "600:7:8" ]',
             '[ "$(cat /renamed)" = a ]',

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from rlconvert.errors import CheckFailed
-from rlconvert.files import File, FileTree, Link
+from rlconvert.files import File, FileTree, Link, parents
 
 from .dockerfile import PATH
 
@@ -263,9 +263,10 @@ class Machine:
         mode: int | None = None,
     ) -> None:
         """Lay `tree` into `folder` of the machine, as root there: no link of it leads out."""
-        script = 'mkdir -p -- "$1" && exec tar -xf - -C "$1"'
+        made = '[ -d "$1" ] || { mkdir -p -- "$1" && chown "$2" "$1"; }'
+        script = f'{{ {made}; }} && exec tar -xf - -C "$1"'
         done = self.run(
-            ["/bin/sh", "-c", script, "sh", folder],
+            ["/bin/sh", "-c", script, "sh", folder, f"{owner[0]}:{owner[1]}"],
             until=until,
             fill=lambda file: _pack(tree, file, owner, mode),
         )
@@ -302,25 +303,27 @@ def _output(process: subprocess.Popen[bytes], until: float) -> str | None:
 
 
 def _pack(tree: FileTree, file: IO[bytes], owner: tuple[int, int], mode: int | None) -> None:
-    """Write `tree` as a tar archive of files, links and the folders that hold nothing."""
+    """Write `tree` as a tar archive; its folders are members where they have an owner."""
     now = int(time.time())
+
+    def member(path: str, kind: bytes, bits: int) -> tarfile.TarInfo:
+        made = tarfile.TarInfo(path)
+        made.type, made.mode, made.mtime = kind, bits, now
+        made.uid, made.gid = owner
+        return made
+
+    owned = {folder for path, _ in tree for folder in parents(path)} if any(owner) else set()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-
-        def add(path: str, kind: bytes, bits: int, data: IO[bytes] | None = None) -> None:
-            member.name, member.type, member.mode, member.mtime = path, kind, bits, now
-            member.uid, member.gid = owner
-            tar.addfile(member, data)
-
-        for path in tree.empty_folders:
-            member = tarfile.TarInfo()
-            add(path, tarfile.DIRTYPE, 0o755)
+        for path in sorted({*tree.empty_folders, *owned}):
+            tar.addfile(member(path, tarfile.DIRTYPE, 0o755))
         for path, entry in tree:
-            member = tarfile.TarInfo()
             match entry:
                 case Link(target):
-                    member.linkname = target
-                    add(path, tarfile.SYMTYPE, 0o777)
+                    link = member(path, tarfile.SYMTYPE, 0o777)
+                    link.linkname = target
+                    tar.addfile(link)
                 case File(blob, executable):
-                    member.size = blob.size
                     bits = mode if mode is not None else 0o755 if executable else 0o644
-                    add(path, tarfile.REGTYPE, bits, io.BytesIO(blob.read()))
+                    regular = member(path, tarfile.REGTYPE, bits)
+                    regular.size = blob.size
+                    tar.addfile(regular, io.BytesIO(blob.read()))
