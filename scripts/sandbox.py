@@ -120,10 +120,10 @@ def run(*command: str | Path, env: Mapping[str, str] | None = None, minutes: int
 
 
 def last_words(text: str) -> str:
-    """The last line, without the addresses in it: a mirror's name is nobody's business."""
+    """What went wrong, without the addresses in it: a mirror's name is nobody's business."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"(?i)e:|error", line)]
-    return re.sub(r"\w+://\S+", "(address)", (errors or lines or ["it failed"])[-1])
+    return re.sub(r"\w+://\S+", "(address)", [*errors[:1], *lines[-1:], "it failed"][0])
 
 
 def install(packages: Iterable[str]) -> None:
@@ -146,10 +146,14 @@ def install(packages: Iterable[str]) -> None:
 def mirror() -> str:
     """The Debian mirror that apt uses here."""
     etc = Path("/etc/apt")
-    sources = (etc / "sources.list.d").glob("*.sources")
-    lists = [etc / "sources.list", *(etc / "sources.list.d").glob("*.list")]
-    text = "\n".join(path.read_text() for path in [*sources, *lists] if path.is_file())
-    for address in re.findall(r"^(?:URIs:|deb(?:\s+\[.*?\])?)\s+(\S+)", text, re.MULTILINE):
+    files = [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]
+    used = [path for path in files if path.suffix in (".list", ".sources") and path.is_file()]
+    return mirror_of("\n".join(path.read_text() for path in used))
+
+
+def mirror_of(sources: str) -> str:
+    """The first address in apt's sources, of either style, that has more than updates."""
+    for address in re.findall(r"^(?:URIs:|deb(?:\s+\[.*?\])?)\s+(\S+)", sources, re.MULTILINE):
         if "security" not in address:
             return str(address)
     raise NotAvailable("apt knows no Debian mirror here")
@@ -157,6 +161,8 @@ def mirror() -> str:
 
 def bootstrap(folder: Path, *arguments: str) -> None:
     """Make a folder out of packages, whole or not at all."""
+    for left in folder.parent.glob(".making.*"):  # by a run that was killed
+        shutil.rmtree(left)
     with tempfile.TemporaryDirectory(prefix=".making.", dir=folder.parent) as scratch:
         made = Path(scratch) / folder.name
         run("mmdebstrap", "--mode=root", "--format=directory", *arguments, SUITE, made, mirror())
@@ -180,21 +186,21 @@ class Engine:
     """A container engine with images of its own."""
 
     def __init__(self, program: str, registry: str, environment: Mapping[str, str]) -> None:
-        self.program = program
-        self.environment = environment
+        self._program = program
+        self._environment = environment
         self._bases = [f"{registry and registry + 'library/'}{name}" for name in BASES]
         self._app = f"{registry}{APP}"
 
     def __call__(self, *arguments: str | Path) -> str:
         """What the engine prints."""
-        return run(self.program, *arguments, env=self.environment)
+        return run(self._program, *arguments, env=self._environment)
 
     def have_images(self, rootfs: Path) -> None:
         """Every image under its names, made from `rootfs` unless that was done before."""
         ours = f"--filter=label={LABEL}={IMAGES}"
         there = self("images", ours, "--format={{.Repository}}:{{.Tag}}").split()
         if not {*self._bases, self._app} <= set(there):
-            say(f"{self.program}: images {' '.join([*BASES, APP])}")
+            say(f"{self._program}: images {' '.join([*BASES, APP])}")
             self._make_images(rootfs)
         self("run", "--rm", "--network=none", self._app, "true")
 
@@ -240,7 +246,8 @@ def docker(root: Path, state: Path) -> dict[str, str]:
         plugins.mkdir(parents=True, exist_ok=True)
         bootstrap(compose, "--variant=extract", "--include=docker-compose")
         found = next(compose.glob("usr/**/cli-plugins/docker-compose"))
-        shutil.copy2(found, plugins / "docker-compose")
+        (folder / "config" / "config.json").write_text("{}")  # podman wants it
+        found.rename(plugins / "docker-compose")
         shutil.rmtree(compose)
     environment = {
         "DOCKER_HOST": f"unix://{state}/docker.sock",
