@@ -1,0 +1,142 @@
+"""What runners read in the files of Harbor's trials; the script that does it is data, not a module.
+
+The folders are laid out by hand: what Harbor itself writes is read in the tests that run tasks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import rlconvert.formats
+from rlconvert.answers import answer
+from rlconvert.runner import ErrorKind, Trial
+
+JUDGES = Path(rlconvert.formats.__file__).parent
+DONE = {"started_at": "2026-01-02T03:04:05Z", "finished_at": "2026-01-02T03:04:09.500000Z"}
+RAN = {"agent_execution": DONE, "verifier": DONE}
+
+
+@pytest.fixture(scope="module")
+def trials() -> ModuleType:
+    place = JUDGES / "taskfolder" / "judge" / "harbor_trials.py"
+    spec = spec_from_file_location("harbor_trials", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def raised(name: str, message: str = "") -> dict[str, str]:
+    return {"exception_type": name, "exception_message": message}
+
+
+def trial(trials: ModuleType, result: dict[str, object], folder: Path) -> Trial:
+    """The line that a runner writes, as rlconvert reads it."""
+    line = {"task": "t", "agent": "oracle", **trials.facts_of(result, folder)}
+    return answer(Trial, json.dumps(line).encode())
+
+
+def test_one_step(trials: ModuleType, tmp_path: Path) -> None:
+    write(tmp_path / "verifier" / "test-stdout.txt", "well done")
+    write(tmp_path / "agent" / "oracle.txt", "of no interest")
+    rewards = {"verifier_result": {"rewards": {"reward": 1.0, "style": 0.25}}}
+
+    found = trial(trials, {**DONE, **RAN, **rewards}, tmp_path)
+
+    assert found.rewards == {"reward": 1.0, "style": 0.25}
+    assert (found.error, found.log, found.seconds) == (None, "well done", 4.5)
+
+
+def test_steps_are_told_by_name_and_their_logs_in_order(trials: ModuleType, tmp_path: Path) -> None:
+    steps = [
+        {"step_name": "b", **RAN, "verifier_result": {"rewards": {"reward": 0.5}}},
+        {"step_name": "a", **RAN, "verifier_result": None},
+    ]
+    for name in "ab":
+        write(tmp_path / "steps" / name / "verifier" / "test-stdout.txt", f"{name} ")
+
+    found = trial(trials, {**DONE, "step_results": steps}, tmp_path)
+
+    assert [(each.name, each.rewards) for each in found.steps] == [
+        ("b", {"reward": 0.5}),
+        ("a", None),
+    ]
+    assert found.log == "b a "
+
+
+@pytest.mark.parametrize(
+    ("reached", "name", "message", "kind"),
+    [
+        (RAN, "RewardFileNotFoundError", "", ErrorKind.NO_REWARD),
+        (RAN, "VerifierOutputParseError", "", ErrorKind.BAD_REWARD),
+        (RAN, "VerifierTimeoutError", "", ErrorKind.VERIFIER_TIMEOUT),
+        (RAN, "AgentTimeoutError", "", ErrorKind.AGENT_TIMEOUT),
+        (RAN, "KeyError", "", ErrorKind.CRASH),
+        ({"agent_execution": DONE}, "FileNotFoundError", "no solve.sh", ErrorKind.AGENT_FAILED),
+        ({}, "RuntimeError", "no such image", ErrorKind.ENVIRONMENT),
+        (
+            {},
+            "ValueError",
+            "Environment variable 'X' not found in host environment",
+            ErrorKind.UNSET_VARIABLE,
+        ),
+    ],
+)
+def test_exceptions(
+    trials: ModuleType,
+    tmp_path: Path,
+    reached: dict[str, object],
+    name: str,
+    message: str,
+    kind: ErrorKind,
+) -> None:
+    found = trial(trials, {**DONE, **reached, "exception_info": raised(name, message)}, tmp_path)
+
+    assert found.error is not None
+    assert (found.error.kind, found.error.message) == (kind, f"{name}: {message}")
+
+
+def test_a_step_may_be_what_failed(trials: ModuleType, tmp_path: Path) -> None:
+    step = {"step_name": "a", **RAN, "exception_info": raised("VerifierTimeoutError")}
+
+    found = trial(trials, {**DONE, "step_results": [step]}, tmp_path)
+
+    assert found.error is not None
+    assert found.error.kind is ErrorKind.VERIFIER_TIMEOUT
+
+
+def test_what_the_oracle_said_where_the_verifier_was_not_reached(
+    trials: ModuleType, tmp_path: Path
+) -> None:
+    write(tmp_path / "agent" / "oracle.txt", "no such command")
+
+    found = trial(trials, {"exception_info": raised("RuntimeError")}, tmp_path)
+
+    assert found.log == "no such command"
+
+
+def test_logs_lead_nowhere_and_are_not_waited_for(trials: ModuleType, tmp_path: Path) -> None:
+    """They are the task's."""
+    secret = tmp_path / "secret"
+    secret.write_text("of the host")
+    (tmp_path / "link").symlink_to(secret)
+    os.mkfifo(tmp_path / "pipe")
+    long = tmp_path / "long"
+    long.write_bytes(b"a" * 10_000 + b"end\xff")
+
+    assert trials.tail_of(tmp_path / "link") == ""
+    assert trials.tail_of(tmp_path / "pipe") == ""
+    assert trials.tail_of(tmp_path / "not-there") == ""
+    assert trials.tail_of(long) == "a" * (trials.TAIL - 4) + "end\ufffd"
