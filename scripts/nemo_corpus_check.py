@@ -27,7 +27,7 @@ from rlconvert.source import FolderSource, Source
 
 FORMAT = "nemo"
 Place = tuple[str, int]
-JUDGE = Path(__file__).parent / "judges" / "nemo_rows.py"
+JUDGE = Path(__file__).parents[1] / "formats" / "nemo" / "judge" / "nemo_rows.py"
 MAY_BE_STRICTER = {
     "rollout": "a rollout is no task: NeMo Gym ignores the response in it",
     "contradictory-fields": "NeMo Gym's own schema check reports the conflict, its server does not",
@@ -177,7 +177,9 @@ def our_verdicts(repo: Path, tally: Tally) -> dict[Place, Ours]:
     return verdicts
 
 
-def compare(ours: Mapping[Path, Mapping[Place, Ours]], python: str, tally: Tally) -> None:
+def compare(
+    ours: Mapping[Path, Mapping[Place, Ours]], python: str, work: Path, tally: Tally
+) -> None:
     """Our verdicts, by repo, and those of NeMo Gym's request model: one run of it for all."""
     asked, owners = [], {}
     for repo, verdicts in ours.items():
@@ -187,13 +189,14 @@ def compare(ours: Mapping[Path, Mapping[Place, Ours]], python: str, tally: Tally
         for path, component in components.items():
             owners[str(repo / path)] = repo
             asked.append(json.dumps({"path": str(repo / path), "component": component}) + "\n")
-    done = subprocess.run(
-        [python, str(JUDGE)], input="".join(asked), capture_output=True, text=True, check=False
-    )
+    question, answers = work / "asked", work / "answers"
+    question.write_text("".join(asked), encoding="utf-8")
+    command = [python, str(JUDGE), str(question), str(answers)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         tally.wrong(f"the judge failed: {done.stderr[-500:]}")
         return
-    for line in done.stdout.splitlines():
+    for line in answers.read_text(encoding="utf-8").splitlines():
         answer: dict[str, Any] = json.loads(line)
         repo = owners[answer["path"]]
         place = (str(Path(answer["path"]).relative_to(repo)), answer["line"])
@@ -246,7 +249,7 @@ def main() -> int:
         )
         tally.counts["rows of tasks"] = sum(map(len, ours.values()))
         if python:
-            compare(ours, python, tally)
+            compare(ours, python, Path(folder), tally)
     return report(tally, judged=bool(python), file=given.json)
 
 

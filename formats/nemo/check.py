@@ -1,8 +1,9 @@
-"""Asks the real NeMo Gym whether it accepts a repo's environments, row by row.
+"""Asks the real NeMo Gym whether it accepts a repo, row by row: one verdict over all its rows.
 
 Facts: nemo-gym 0.7.0 with harbor 0.25.0. `gym env validate` and `gym dataset collate` end with
 status 0 in many a failure, and collate drops what it does not like; so what they report is compared
-with the lines of the files, and every row goes through the models that a rollout would use.
+with the lines of the files, and every row goes through the models that a rollout would use. Rows
+that name task folders for Harbor are asked about here, all others in `rowcheck.py`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from rlconvert.errors import RlconvertError
 from rlconvert.judge import ANSWER, Hearing, TaskVerdict, Verdict
 from rlconvert.source import FolderSource, Kind
 
-from .layout import LayoutError
+from .layout import AGENT, LayoutError
 from .parse import HarborAgent, parse_config, parse_row
+from .rowcheck import hear_rows
 
 _ENVIRONMENTS, _CONFIG = "environments", "config.yaml"
 _DEFAULT_TASKS = "tasks"
@@ -46,6 +48,7 @@ class _Agent(Answer):
 
 class _Report(Answer):
     faults: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 class _Environment(Answer):
@@ -66,14 +69,14 @@ class _Said(Answer):
 
 
 def hear(hearing: Hearing) -> Verdict:
-    """The verdict on every row of every dataset that a config declares."""
+    """The verdict on every row of every dataset that a config declares, and on rows without one."""
     source = hearing.source
     groups, faults = _environments(hearing)
-    if not groups:
-        faults.append(f"no {_ENVIRONMENTS}/<name>/{_CONFIG} that could be asked about")
+    rows = hear_rows(hearing)
+    warnings = rows.warnings
     tasks: dict[str, TaskVerdict] = {}
-    versions: Mapping[str, str] = {}
-    python = ""
+    versions: Mapping[str, str] = rows.versions
+    python = rows.python
     for folder, names in groups.items():
         said = _asked(hearing, folder, names)
         versions = {"nemo-gym": said.nemo_gym, "harbor": said.harbor}
@@ -81,13 +84,21 @@ def hear(hearing: Hearing) -> Verdict:
         faults += said.faults
         for environment in said.environments:
             faults += _faults_of(environment)
+            if environment.validated is not None:
+                warnings += environment.validated.warnings
             for agent in environment.agents:
                 for dataset in agent.datasets:
                     _take_rows(source, dataset, tasks, faults)
         if not said.accepted and not faults and all(each.reason is None for each in tasks.values()):
             faults.append("the judge does not accept it and names no fault")
+    if not groups and not versions:
+        faults.append("no config lists rows, and no file beside one holds any")
     return Verdict(
-        versions=versions, python=python, tasks=tuple(tasks.values()), faults=tuple(faults)
+        versions=versions,
+        python=python,
+        tasks=(*tasks.values(), *rows.tasks),
+        faults=(*faults, *rows.faults),
+        warnings=tuple(warnings),
     )
 
 
@@ -99,10 +110,7 @@ def _asked(hearing: Hearing, folder: str, names: list[str]) -> _Said:
 
 
 def _environments(hearing: Hearing) -> tuple[dict[str, list[str]], list[str]]:
-    """The environments whose rows are for Harbor's tasks, by the folder of these; and faults.
-
-    An environment of other servers is for `nemo_rows.py` to judge.
-    """
+    """The environments whose rows are for Harbor's tasks, by the folder of these; and faults."""
     source = hearing.source
     groups: dict[str, list[str]] = {}
     faults: list[str] = []
@@ -111,12 +119,14 @@ def _environments(hearing: Hearing) -> tuple[dict[str, list[str]], list[str]]:
         if item.kind is not Kind.FOLDER or source.kind(path) is not Kind.FILE:
             continue
         try:
-            agents = parse_config(source.read(path, _MAX_YAML)).agents
+            data = source.read(path, _MAX_YAML)
+            if AGENT.encode() not in data:
+                continue
+            agents = parse_config(data).agents
         except (LayoutError, RlconvertError) as error:
             faults.append(f"{path}: {error}")
             continue
         if not agents:
-            faults.append(f"{path}: its servers cannot be asked about yet")
             continue
         for agent in agents:
             _serve(hearing, agent)

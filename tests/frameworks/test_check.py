@@ -23,6 +23,7 @@ from rlconvert.selection import Selection
 pytestmark = pytest.mark.framework
 
 HARBOR = Path(__file__).parents[2] / "fixtures" / "harbor"
+FOUR = ("harbor", "verifiers", "openenv", "nemo")
 FEW = Selection(include=("canary", "no-solution", "python-verifier"))
 
 
@@ -255,20 +256,68 @@ def test_a_config_that_names_the_repo_on_the_hub(tmp_path: Path) -> None:
 def test_four_in_one_repo(tmp_path: Path) -> None:
     """Each finds what its record says; OpenEnv one more, which was refused for it: red."""
     out = tmp_path / "out"
-    four = ("harbor", "verifiers", "openenv", "nemo")
     some = Settings(
         jobs=1,
         selection=Selection(include=(*FEW.include, "rewards-without-reward")),
         options={"image-template": "registry.example.org/{task}:1"},
     )
-    run = convert_folder(HARBOR / "features", out, *four, settings=some)
-    checked = asked(out, *four)
+    run = convert_folder(HARBOR / "features", out, *FOUR, settings=some)
+    checked = asked(out, *FOUR)
     refused = "rewards-without-reward: it was refused for this framework when it was converted"
     (reason,) = reasons(checked).pop("openenv")
     assert reason.startswith(refused)
     for result in checked.results:
         assert result.passed is (result.format != "openenv"), reasons(checked)
         assert result.verdict.loaded == run.report.converted(result.format)
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One repo for all four, of the tasks that all four take: the same folders for each."""
+    out = tmp_path_factory.mktemp("mixed") / "out"
+    some = Selection(include=("prebuilt-bare", "prebuilt-files", "rewards-without-reward"))
+    settings = Settings(jobs=1, selection=some, drop_refused=True)
+    run = convert_folder(HARBOR / "features", out, *FOUR, settings=settings)
+    assert [run.report.converted(name) for name in FOUR] == [2, 2, 2, 2]
+    return out
+
+
+def one_without_prompt(repo: Path) -> None:
+    (repo / "tasks" / "prebuilt-bare" / "instruction.md").unlink()
+
+
+def one_renamed(repo: Path) -> None:
+    (repo / "tasks" / "prebuilt-bare").rename(repo / "tasks" / "bird")
+
+
+def one_broken_row(repo: Path) -> None:
+    (first, *rest) = rows(repo).read_bytes().splitlines(keepends=True)
+    assert b"prebuilt-bare" in first
+    rows(repo).write_bytes(b"".join([first[:-2] + b"\n", *rest]))
+
+
+MIXED: dict[Damage | None, dict[str, str]] = {
+    None: {},
+    one_without_prompt: dict.fromkeys(FOUR, "prebuilt-bare: "),
+    one_renamed: dict.fromkeys(FOUR, "prebuilt-bare: "),
+    one_broken_row: {"nemo": "harbor_agent_general-train.jsonl:1: JSONDecodeError"},
+}
+
+
+@pytest.mark.parametrize("damage", MIXED, ids=lambda each: each.__name__ if each else "whole")
+def test_a_damage_turns_the_records_red_that_it_concerns(
+    mixed: Path, damage: Damage | None, tmp_path: Path
+) -> None:
+    repo = Path(shutil.copytree(mixed, tmp_path / "out", symlinks=True))
+    if damage is not None:
+        damage(repo)
+    found = reasons(asked(repo, *FOUR))
+    records = parse_checks((repo / CHECKS).read_bytes())
+    assert {name for name in FOUR if not records[name].passed} == MIXED[damage].keys()
+    for name, reason in MIXED[damage].items():
+        assert any(reason in each for each in found[name]), found
+        unhurt = [each for each in found[name] if each.startswith("prebuilt-files")]
+        assert not unhurt
 
 
 @pytest.mark.parametrize("name", ["verifiers", "openenv"])

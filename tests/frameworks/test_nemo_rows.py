@@ -42,17 +42,11 @@ def test_table_of_servers_is_that_of_the_release(tmp_path: Path) -> None:
 
 def judged(rows: Path) -> list[dict[str, Any]]:
     """What NeMo Gym says of each row of a file of mcqa."""
-    script = ROOT / "scripts" / "judges" / "nemo_rows.py"
-    asked = json.dumps({"path": str(rows), "component": "mcqa"}) + "\n"
-    done = subprocess.run(
-        [nemo_python(), script],
-        input=asked,
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=rows.parent,
-    )
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    script = ROOT / "formats" / "nemo" / "judge" / "nemo_rows.py"
+    asked, answers = rows.with_suffix(".asked"), rows.with_suffix(".answers")
+    asked.write_text(json.dumps({"path": str(rows), "component": "mcqa"}) + "\n")
+    subprocess.run([nemo_python(), script, asked, answers], check=True, cwd=rows.parent)
+    return [json.loads(line) for line in answers.read_text().splitlines()]
 
 
 def test_verdict_on_every_request(tmp_path: Path) -> None:

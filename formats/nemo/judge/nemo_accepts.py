@@ -31,15 +31,24 @@ import asyncio
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from nemo_commands import (
+    Counted,
+    codeless,
+    count_lines,
+    instances,
+    judge_collate,
+    judge_validate,
+    parse_config,
+)
 
 AGENT = "harbor_agent_general"
 INDEXES = {"_ng_task_index": 0, "_ng_rollout_index": 0}
@@ -57,25 +66,6 @@ class Found:
     def get_name(self) -> str:
         """What a row's pattern is compared with."""
         return self.name
-
-
-def parse_config(path: Path, dataset_path: Path | None) -> Any:
-    """The merged config, through NeMo Gym's parser, without servers, model or env.yaml."""
-    from nemo_gym.global_config import GlobalConfigDictParser, GlobalConfigDictParserConfig
-    from omegaconf import OmegaConf
-
-    overrides: dict[str, object] = {"config_paths": [str(path)], "policy_model_name": "none/none"}
-    if dataset_path is not None:
-        overrides["harbor_dataset_path"] = str(dataset_path)
-    initial = OmegaConf.merge(GlobalConfigDictParserConfig.NO_MODEL_GLOBAL_CONFIG_DICT, overrides)
-    return GlobalConfigDictParser().parse(
-        GlobalConfigDictParserConfig(
-            initial_global_config_dict=initial,
-            skip_load_from_cli=True,
-            skip_load_from_dotenv=True,
-            offline=True,
-        )
-    )
 
 
 def server_config(parsed: Any, name: str) -> Any:
@@ -167,7 +157,8 @@ def judge_rows(path: Path, resolver: Resolver) -> tuple[int, list[dict[str, obje
     from nemo_gym.base_resources_server import BaseRunRequest
     from responses_api_agents.harbor_agent_general.app import HarborRunRequest
 
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    with path.open(encoding="utf-8", newline="\n") as file:
+        lines = list(file)
     faults: list[dict[str, object]] = []
     for number, line in enumerate(lines, 1):
         name: object = None
@@ -183,76 +174,34 @@ def judge_rows(path: Path, resolver: Resolver) -> tuple[int, list[dict[str, obje
     return len(lines), faults
 
 
-def gym(arguments: Sequence[str], scratch: Path) -> subprocess.CompletedProcess[str]:
-    """Run NeMo Gym's command line in a scratch folder (it writes where it stands)."""
-    program = Path(sys.executable).with_name("gym")
-    return subprocess.run(
-        [str(program), *arguments], cwd=scratch, capture_output=True, text=True, check=False
-    )
-
-
-def judge_validate(name: str, repo: Path, lines: Mapping[str, int]) -> dict[str, object]:
-    """`gym env validate NAME`: its JSON report must list the lines we counted."""
-    with tempfile.TemporaryDirectory() as scratch:
-        done = gym(["env", "validate", name, "--search-dir", str(repo), "--json"], Path(scratch))
-    faults: list[str] = []
-    report: dict[str, Any] = {}
-    try:
-        report = json.loads(done.stdout)
-        rows = {dataset["name"]: dataset["rows"] for dataset in report["datasets"]}
-        if rows != dict(lines):
-            faults.append(f"it counts the rows {rows}, the files have {dict(lines)}")
-        faults += report["warnings"]
-    except (json.JSONDecodeError, KeyError, TypeError):
-        faults.append(f"no report: {(done.stderr or done.stdout).strip()[-1500:]}")
-    return {"status": done.returncode, "faults": faults}
-
-
-def judge_collate(
-    config: Path, repo: Path, mode: str, expected: Mapping[str, int], overrides: Sequence[str]
-) -> dict[str, object]:
-    """`gym dataset collate`: examples counted must equal the lines of the files, as written out."""
-    faults: list[str] = []
-    with tempfile.TemporaryDirectory() as scratch:
-        arguments = ["dataset", "collate", "--config", str(config), "--search-dir", str(repo)]
-        arguments += ["--mode", mode, "--output-dir", "out", *overrides]
-        done = gym(arguments, Path(scratch))
-        for kind, count in expected.items():
-            metrics = Path(scratch, "out", f"{kind}_metrics.json")
-            rows = Path(scratch, "out", f"{kind}.jsonl")
-            if not metrics.is_file() or not rows.is_file():
-                faults.append(f"no {kind}.jsonl: {(done.stderr or done.stdout).strip()[-1500:]}")
-                continue
-            examples = json.loads(metrics.read_bytes())["Number of examples"]
-            written = len(rows.read_bytes().splitlines())
-            if not examples == written == count:
-                faults.append(f"{kind}: {count} lines, {examples} examples, {written} written")
-    return {"status": done.returncode, "mode": mode, "faults": faults}
-
-
 def judge_environment(
-    folder: Path, repo: Path, dataset_path: Path | None, fetch: int
+    folder: Path, repo: Path, root: Path, dataset_path: Path | None, fetch: int
 ) -> dict[str, object]:
-    """Everything about one `environments/<name>`."""
-    from nemo_gym.global_config import GlobalConfigDictParser
-
-    config_path = folder / "config.yaml"
+    """Everything about one `environments/<name>`; `root` is where NeMo Gym looks for files."""
+    config_path = root / folder.relative_to(repo) / "config.yaml"
     verdict: dict[str, Any] = {"name": folder.name, "faults": [], "agents": []}
+    path_given = {} if dataset_path is None else {"harbor_dataset_path": str(dataset_path)}
     try:
-        parsed = parse_config(config_path, dataset_path)
-        servers = {
-            server.name: server
-            for server in GlobalConfigDictParser().filter_for_server_instance_configs(parsed)
+        parsed = parse_config(config_path, path_given)
+        servers = {server.name: server for server in instances(parsed)}
+        configs = {
+            name: server_config(parsed, name)
+            for name, server in servers.items()
             if AGENT in (getattr(server, "responses_api_agents", None) or {})
         }
-        configs = {name: server_config(parsed, name) for name in servers}
     except Exception as error:  # noqa: BLE001 - the verdict
         verdict["faults"].append(f"config.yaml: {type(error).__name__}: {error}")
         return verdict
     if not configs:
         verdict["faults"].append(f"no {AGENT} in the config")
-    lines: dict[str, int] = {}
-    expected: dict[str, dict[str, int]] = {"train_preparation": {}, "example_validation": {}}
+    counted = Counted()
+    for name, server in servers.items():
+        for dataset in getattr(server, "datasets", None) or ():
+            path = repo / dataset.jsonl_fpath
+            if path.is_file():
+                counted.add(dataset, count_lines(path))
+            elif name not in configs:
+                verdict["faults"].append(f"{name}, {dataset.name}: no {dataset.jsonl_fpath}")
     for name, config in configs.items():
         agent: dict[str, Any] = {"name": name, "faults": [], "datasets": []}
         verdict["agents"].append(agent)
@@ -267,8 +216,8 @@ def judge_environment(
         agent["tasks"] = len(resolver.tasks)
         agent["faults"] += resolver.fetch(fetch)
         for dataset in servers[name].datasets or []:
-            path = Path(dataset.jsonl_fpath)
-            count, faults = judge_rows(path if path.is_absolute() else repo / path, resolver)
+            path = repo / dataset.jsonl_fpath
+            count, faults = judge_rows(path, resolver) if path.is_file() else (0, [])
             agent["datasets"].append(
                 {
                     "name": dataset.name,
@@ -278,20 +227,12 @@ def judge_environment(
                     "faults": faults,
                 }
             )
-            lines[dataset.name] = count
-            mode = "example_validation" if dataset.type == "example" else "train_preparation"
-            kinds = expected[mode]
-            kinds[dataset.type] = kinds.get(dataset.type, 0) + count * dataset.num_repeats
     if (folder / "manifest.yaml").is_file():
-        verdict["validate"] = judge_validate(folder.name, repo, lines)
+        verdict["validate"] = judge_validate(folder.name, root, counted)
     else:
         verdict["faults"].append("no manifest.yaml")
     overrides = [f"++harbor_dataset_path={dataset_path}"] if dataset_path is not None else []
-    verdict["collate"] = [
-        judge_collate(config_path, repo, mode, kinds, overrides)
-        for mode, kinds in expected.items()
-        if kinds
-    ]
+    verdict["collate"] = judge_collate(config_path, root, counted, overrides)
     return verdict
 
 
@@ -315,8 +256,9 @@ def main() -> int:
     dataset_path = options.dataset_path and options.dataset_path.resolve()
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
+        root = codeless(repo, Path(scratch, "root"))
         os.chdir(scratch)  # NeMo Gym writes caches and logs where it stands
-        os.environ["NEMO_GYM_EXTRA_ROOTS"] = str(repo)
+        os.environ["NEMO_GYM_EXTRA_ROOTS"] = str(root)
         folders = sorted((repo / "environments").glob("*/config.yaml"))
         chosen = [path.parent for path in folders if path.parent.name in options.environment]
         if not options.environment:
@@ -327,7 +269,8 @@ def main() -> int:
             "harbor": version("harbor"),
             "python": platform.python_version(),
             "environments": [
-                judge_environment(folder, repo, dataset_path, options.fetch) for folder in chosen
+                judge_environment(folder, repo, root, dataset_path, options.fetch)
+                for folder in chosen
             ],
             "faults": [] if chosen else ["no environments/<name>/config.yaml"],
         }
