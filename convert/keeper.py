@@ -24,6 +24,8 @@ from pathlib import Path
 
 PROJECTS = ("com.docker.compose.project", "io.podman.compose.project")
 SECONDS = 120
+TRIES = 60
+CALM_SECONDS = 0.5
 SHARED = frozenset({"aardvark-dns", "conmon"})
 """An engine starts these in our name: the first serves all its containers, the second ends with
 its container, which cannot be removed in good order without it."""
@@ -88,14 +90,31 @@ def project_of(container: object) -> str | None:
     return None
 
 
-def sweep(engine: str, work: str) -> None:
-    """Remove the containers, networks and volumes of this run."""
+def found(engine: str, work: str) -> tuple[set[str], set[str]]:
+    """The containers of this run, and their compose projects."""
     every = inspected(engine)
     ours = {name for name, facts in every.items() if work in json.dumps(facts)}
     projects = {project for name in ours if (project := project_of(every[name])) is not None}
-    ours |= {name for name, facts in every.items() if project_of(facts) in projects}
-    if ours:
-        said(engine, "rm", "--force", "--volumes", *sorted(ours))
+    return ours | {name for name, facts in every.items() if project_of(facts) in projects}, projects
+
+
+def sweep(engine: str, work: str) -> None:
+    """Remove the containers, networks and volumes of this run.
+
+    An engine that was killed while it started a container may still bring it up: it is looked for
+    until there has been none for a while.
+    """
+    projects: set[str] = set()
+    calm = 0
+    for _ in range(TRIES):
+        ours, more = found(engine, work)
+        projects |= more
+        calm = 0 if ours else calm + 1
+        if calm > 1:
+            break
+        if ours:
+            said(engine, "rm", "--force", "--volumes", *sorted(ours))
+        time.sleep(CALM_SECONDS)
     for project in sorted(projects):
         for kind in ("network", "volume"):
             for label in PROJECTS:
