@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from .card import Card, render
+from .card import Card, render, verifiers_section
 from .data import Data
 from .errors import Malformed, RlconvertError, WriteError
 from .files import Blob, FileTree, Link, parents
@@ -134,6 +134,8 @@ class Assembler:
             for item in made.items:
                 self._spool.add(item.list, item.text)
         self.converted += bool(done)
+        if done:
+            self._report.weak(ref.id, result.weaknesses)
         if done and result.line is not None:
             self._sidecar.line(result.line)
         elif done and result.record is not None:
@@ -208,6 +210,8 @@ class Assembler:
             text = json.dumps(list(entries.values()), indent=2, ensure_ascii=False)
             self._put(PutFile(path, Blob(text.encode() + b"\n")))
         if sections:
+            if self._report.weaknesses:
+                sections.append(verifiers_section(self._report.weaknesses))
             card = Card(
                 name=repo.name,
                 licence=repo.licence,

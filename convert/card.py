@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from .data import Data
 from .format import CardRows, CardSection
+from .report import Tally
 
 _HEADER = re.compile(r"^(\s*---(?:\r\n|\r|\n))([\S\s]*?)((?:\r\n|\r|\n)---[ \t]*(\r\n|\n|$))")
 _MAX_HEADER = 1 << 18
@@ -110,6 +111,21 @@ def with_proof(card: bytes, text: str) -> bytes | None:
     if not begin or not end or again:
         return None
     return b"".join([before, PROOF, b"\n", text.encode(), b"\n", PROOF_END, after])
+
+
+def verifiers_section(weaknesses: Mapping[str, Tally]) -> CardSection:
+    """What reading the files of the tasks tells about how they are graded."""
+    ordered = sorted(weaknesses.items(), key=lambda item: (-item[1].count, item[0]))
+    rows = (
+        (
+            f"{tally.count:,}",
+            in_text(tally.detail),
+            ", ".join(in_code(each) for each in tally.examples),
+        )
+        for _, tally in ordered
+    )
+    said = "Told by reading the files of the tasks; nothing was run for it."
+    return CardSection("Verifiers", f"{said}\n\n{table(('tasks', 'because', 'among them'), rows)}")
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

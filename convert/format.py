@@ -23,6 +23,7 @@ from .errors import (
 from .files import Blob, FileTree
 from .judge import Judge
 from .model import Native, Repo, Task, TaskRef
+from .soundness import Weakness
 from .source import Source
 
 
@@ -299,12 +300,17 @@ def _asks_nothing(_: Task) -> tuple[str, ...]:
     return ()
 
 
+def _none_known(_: Task) -> tuple[Weakness, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """A framework's layout. `ways` are the columns of the fate table, by field path.
 
     `refusals` lists every reason a task may be refused for, with one sentence each. `host_access`
-    says what a task asks of the machine that it is run on, beyond containers of its own.
+    says what a task asks of the machine that it is run on, beyond containers of its own, and
+    `weaknesses` what is weak about how it is graded, as far as reading tells.
     """
 
     name: str
@@ -319,6 +325,7 @@ class Format:
     writer_options: tuple[Option, ...] = ()
     judge: Judge | None = None
     host_access: Callable[[Task], tuple[str, ...]] = _asks_nothing
+    weaknesses: Callable[[Task], tuple[Weakness, ...]] = _none_known
 
 
 def format_names() -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from .features import features_of
 from .files import unreadable
 from .format import Aim, Finding, Format, Options, Refusal, format_names, get_format, sniff
 from .model import Repo
-from .report import Tally
+from .report import Tally, count_weaknesses, tallied
 from .source import Source
 
 
@@ -37,6 +37,7 @@ class Inspection:
     features: Counter[str] = field(default_factory=Counter)
     unreadable: dict[str, Tally] = field(default_factory=dict)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
+    weaknesses: dict[str, Tally] = field(default_factory=dict)
 
     @property
     def best_target(self) -> str | None:
@@ -68,9 +69,10 @@ class Inspection:
                 for taskset in repo.tasksets
             ],
             "features": dict(self.features.most_common()),
-            "unreadable": _tallies(self.unreadable),
+            "weaknesses": tallied(self.weaknesses),
+            "unreadable": tallied(self.unreadable),
             "targets": {
-                name: {"converted": verdict.converted, "refused": _tallies(verdict.refused)}
+                name: {"converted": verdict.converted, "refused": tallied(verdict.refused)}
                 for name, verdict in self.verdicts.items()
             },
         }
@@ -102,6 +104,7 @@ def inspect(
             progress(found.tasks)
         try:
             task = reader.load(ref)
+            weaknesses = source_format.weaknesses(task)
         except RlconvertError as error:
             _count_fault(found, error.for_task(ref.id))
             continue
@@ -110,6 +113,7 @@ def inspect(
             continue
         found.readable += 1
         found.features.update(features_of(task))
+        count_weaknesses(found.weaknesses, ref.id, weaknesses)
         for name, writer in writers.items():
             answer = writer.task(task, ref.tasksets)
             if isinstance(answer, Refusal):
@@ -122,8 +126,3 @@ def inspect(
 
 def _count_fault(found: Inspection, error: RlconvertError) -> None:
     found.unreadable.setdefault(error.reason, Tally()).add_fault(error)
-
-
-def _tallies(tallies: dict[str, Tally]) -> dict[str, object]:
-    ordered = sorted(tallies.items(), key=lambda item: (-item[1].count, item[0]))
-    return {reason: tally.facts() for reason, tally in ordered}

@@ -24,6 +24,7 @@ from .format import Refusal
 from .model import TaskRef
 from .sidecar import TaskRecord
 from .sink import writing
+from .soundness import Weakness
 from .workers import Made, Result
 
 KEY, LINES, WORK = "key.json", "journal.jsonl", "work"
@@ -76,6 +77,7 @@ class _Line(BaseModel):
     line: bytes | None = None
     record: TaskRecord | None = None
     missing: dict[str, bytes] | None = None
+    weaknesses: tuple[Weakness, ...] = ()
 
 
 class Journal:
@@ -178,6 +180,7 @@ class Journal:
             line=result.line,
             record=result.record,
             missing=result.missing,
+            weaknesses=result.weaknesses,
         )
         data = line.model_dump_json(exclude_defaults=True).encode() + b"\n"
         with writing(self.folder):
@@ -209,6 +212,7 @@ class Journal:
             line=line.line,
             record=line.record,
             missing=line.missing,
+            weaknesses=line.weaknesses,
         )
 
     def _parsed(self, line: bytes) -> _Line:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .errors import RlconvertError
 from .format import Fate, FieldFate, Note, Refusal
 from .model import field_paths
+from .soundness import Weakness
 
 LOSS_SCHEMA = 1
 _EXAMPLES = 3
@@ -54,6 +55,15 @@ class Tally:
         }
 
 
+def count_weaknesses(tallies: dict[str, Tally], task: str, weaknesses: Iterable[Weakness]) -> None:
+    """Count a task once for each reason of its weaknesses; the first place stands for all."""
+    counted: set[str] = set()
+    for each in weaknesses:
+        if each.reason not in counted:
+            counted.add(each.reason)
+            tallies.setdefault(each.reason, Tally()).add(task, each.problem, place=each.place)
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """What a tally counts: `target` is empty for what belongs to the source."""
@@ -77,6 +87,7 @@ class Report:
         self.unreadable: dict[Key, Tally] = {}
         self.refused: dict[Key, Tally] = {}
         self.notes: dict[tuple[str, str, Fate, str], Tally] = {}
+        self.weaknesses: dict[str, Tally] = {}
         self.ways: dict[str, Counter[str]] = {target: Counter() for target in targets}
         self.first_fault: RlconvertError | None = None
         self._ways_drop = False
@@ -116,6 +127,10 @@ class Report:
                 "remedy": refusal.remedy,
             }
         )
+
+    def weak(self, task: str, weaknesses: Iterable[Weakness]) -> None:
+        """What is weak about how a task is graded that was converted."""
+        count_weaknesses(self.weaknesses, task, weaknesses)
 
     def fault(self, error: RlconvertError) -> None:
         """A task, or a file that belongs to no task, cannot be read."""
@@ -175,6 +190,7 @@ class Report:
                 }
                 for (target, path, fate, reason), tally in self.sorted_notes()
             ],
+            "weaknesses": tallied(self.weaknesses),
         }
 
     def sorted_notes(self) -> Iterator[tuple[tuple[str, str, Fate, str], Tally]]:
@@ -196,6 +212,12 @@ def json_line(record: Mapping[str, object]) -> bytes:
 
 def _fate_record(fate: FieldFate) -> dict[str, str]:
     return {"fate": fate.fate.value} | ({"reason": fate.reason} if fate.reason else {})
+
+
+def tallied(tallies: Mapping[str, Tally]) -> dict[str, object]:
+    """Tallies by their reason for ``--json``, the greatest first."""
+    ordered = sorted(tallies.items(), key=lambda item: (-item[1].count, item[0]))
+    return {reason: tally.facts() for reason, tally in ordered}
 
 
 def _by_count(item: tuple[Key, Tally]) -> tuple[str, int, str]:

@@ -14,16 +14,27 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from .errors import ReadError, RlconvertError, TooBig, WriteError
 from .files import Blob, File, FileTree, unreadable
-from .format import AppendRow, ListItem, Note, PutTree, Reader, Refusal, Writer, Written
+from .format import (
+    AppendRow,
+    ListItem,
+    Note,
+    PutTree,
+    Reader,
+    Refusal,
+    Writer,
+    Written,
+    get_format,
+)
 from .model import RowLine, Task, TaskRef
 from .provenance import Sidecar
 from .sidecar import FileRecord, RowRecord, TargetRecord, TaskRecord, line_of, records_of
 from .sink import write_tree, writing
+from .soundness import Weakness
 
 _SMALL = 4000
 """Sets up to this size are converted in this process: starting others would take longer."""
@@ -70,6 +81,7 @@ class Result:
     line: bytes | None = None
     record: TaskRecord | None = None
     missing: dict[str, bytes] | None = None
+    weaknesses: tuple[Weakness, ...] = ()
 
     def faults(self) -> list[RlconvertError]:
         """Why it is not whole in every target, as far as the task itself tells."""
@@ -127,9 +139,15 @@ def _stage(
         made.append(_made(name, written, tuple(folders)))
     verbatim = _verbatim(plan, made)
     record, missing = _record(plan, ref, task, targets, trees, verbatim)
+    result = Result(
+        ref=ref,
+        made=tuple(made),
+        refused=tuple(refused),
+        weaknesses=get_format(plan.source_format).weaknesses(task) if made else (),
+    )
     if not missing:
-        return Result(ref=ref, made=tuple(made), refused=tuple(refused), line=line_of(record))
-    return Result(ref=ref, made=tuple(made), refused=tuple(refused), record=record, missing=missing)
+        return replace(result, line=line_of(record))
+    return replace(result, record=record, missing=missing)
 
 
 def _verbatim(plan: Plan, made: list[Made]) -> tuple[RowLine, ...]:

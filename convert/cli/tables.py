@@ -106,6 +106,12 @@ def show_inspection(found: Inspection, address: str) -> None:
     for feature, count in found.features.most_common():
         features.add_row(feature, f"{count:,}")
     _print(console, features)
+    weak = _table("weak verifiers", "tasks", "because", "first")
+    for reason, tally in sorted(
+        found.weaknesses.items(), key=lambda item: (-item[1].count, item[0])
+    ):
+        _tally_row(weak, reason, tally)
+    _print(console, weak)
     if found.best_target is not None:
         several = len(found.findings) > 1
         verb = f"rlconvert {found.format}-to-{found.best_target}"

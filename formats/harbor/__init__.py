@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rlconvert.format import Aim, Finding, Format, Options, Reader, Writer
 from rlconvert.formats.taskfolder.fates import IDENTITY, REBUILT, REFUSALS
+from rlconvert.formats.taskfolder.scrutiny import host_access, weaknesses
 from rlconvert.judge import Hearing, Judge, Runner, Verdict
 
 if TYPE_CHECKING:
@@ -65,4 +66,6 @@ FORMAT = Format(
     ways=MappingProxyType({"identity": IDENTITY, "rebuilt": REBUILT}),
     refusals=REFUSALS,
     judge=JUDGE,
+    host_access=host_access,
+    weaknesses=weaknesses,
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rlconvert.format import Aim, Finding, Format, Option, Options, Reader, Writer
 from rlconvert.formats.taskfolder.fates import REFUSALS as FOLDER_REFUSALS
+from rlconvert.formats.taskfolder.scrutiny import host_access, weaknesses
 from rlconvert.judge import Hearing, Judge, Runner, Verdict
 
 from .fates import REFUSALS, WAYS
@@ -72,4 +73,6 @@ FORMAT = Format(
         ),
     ),
     judge=JUDGE,
+    host_access=host_access,
+    weaknesses=weaknesses,
 )
