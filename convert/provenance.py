@@ -170,7 +170,8 @@ class Sidecar:
         rows = self._rows(task, record)
         carried = task.native.get(self.format) or _at(task, record.folder)
         if carried is not None:
-            tree = _repaired(self._undone(carried.tree, record, read_as), record)
+            lossy = self.source.origin.modes_inferred
+            tree = _repaired(self._undone(carried.tree, record, read_as), record, lossy=lossy)
             native = Native(record.place, tree, rows, carried.remarks)
             return _with_native(task, self.format, native)
         native = Native(record.place, self._unpacked(record), rows)
@@ -299,8 +300,11 @@ def _with_native(task: Task, name: str, native: Native) -> Task:
     return replace(task, native={**task.native, name: native})
 
 
-def _repaired(tree: FileTree, record: TaskRecord) -> FileTree:
-    """`tree` with the modes, links and empty folders that a plain copy or the Hub has lost."""
+def _repaired(tree: FileTree, record: TaskRecord, *, lossy: bool) -> FileTree:
+    """`tree` with the modes, links and empty folders that a plain copy or the Hub has lost.
+
+    A link that is not there at all was deleted, as a file is, unless the place is a `lossy` one.
+    """
     entries = dict(tree.entries)
     for path, file in record.files.items():
         entry = entries.get(path)
@@ -308,7 +312,7 @@ def _repaired(tree: FileTree, record: TaskRecord) -> FileTree:
             entries[path] = File(entry.blob, file.mode == "x")
     for path, target in record.links.items():
         entry = entries.get(path)
-        gone = entry is None and not tree.has_folder(path)
+        gone = lossy and entry is None and not tree.has_folder(path)
         # The Hub gives a link back as a text file that holds its target.
         if gone or (isinstance(entry, File) and entry.blob.read() == target.encode()):
             entries[check_path(path)] = Link(target)

@@ -11,6 +11,7 @@ import pytest
 from rlconvert import convert
 from rlconvert.errors import AmbiguousFormat, ExitCode, WriteError
 from rlconvert.format import Options, choose_format, get_format
+from rlconvert.model import Origin
 from rlconvert.pipe import Conversion, Settings
 from rlconvert.source import FolderSource
 from trees import assert_same_tree
@@ -130,6 +131,26 @@ def test_an_edit_elsewhere_comes_back_with_the_own_config(tmp_path: Path) -> Non
     assert (tmp_path / "back" / "alpha" / "instruction.md").read_bytes() == b"Something else.\n"
     own = (FIXTURES / "root-level" / "alpha" / "task.toml").read_bytes()
     assert (tmp_path / "back" / "alpha" / "task.toml").read_bytes() == own
+
+
+@pytest.mark.parametrize("lossy", [False, True], ids=["folder", "hub"])
+def test_a_link_that_is_gone_was_deleted_unless_the_hub_lost_it(
+    lossy: bool, tmp_path: Path
+) -> None:
+    """What a user deletes in a folder stays deleted; some ways to the Hub leave links out."""
+    shutil.copytree(FIXTURES / "root-level", tmp_path / "source")
+    (tmp_path / "source" / "alpha" / "tests" / "same.sh").symlink_to("test.sh")
+    run(tmp_path / "source", tmp_path / "there", "nemo")
+    (tmp_path / "there" / "tasks" / "alpha" / "tests" / "same.sh").unlink()
+    origin = Origin(label="there", modes_inferred=lossy)
+    convert(
+        FolderSource(str(tmp_path / "there"), origin=origin),
+        str(tmp_path / "back"),
+        to=["harbor"],
+        read_as="nemo",
+    )
+    assert (tmp_path / "back" / "alpha" / "tests" / "same.sh").is_symlink() is lossy
+    assert (tmp_path / "back" / "alpha" / "tests" / "test.sh").is_file()
 
 
 def test_the_sidecar_keeps_no_folder_of_this_machine(tmp_path: Path) -> None:
