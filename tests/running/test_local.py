@@ -203,7 +203,8 @@ def test_a_dockerfile_is_carried_out(one: Callable[..., Trial]) -> None:
 FROM python:3.13-slim AS base
 ARG NAME=x
 ENV DEEP=/srv/deep GREETING="hello there"
-RUN useradd --create-home dev; yes & echo $NAME$GREETING > /made
+RUN useradd --create-home dev; sleep 1000 >/dev/null 2>&1 & echo $NAME$GREETING > /made
+RUN if grep -a [s]leep /proc/*/cmdline; then exit 1; fi
 RUN ["touch", "/exec form"]
 COPY --chown=9:10 data /data
 COPY --chmod=600 --chown=7:8 data/*.txt one.sh $DEEP/
@@ -236,7 +237,6 @@ RUN id -un > who
             '[ "$(cat /app/who)" = dev ] && [ "$(id -un)" = dev ] && [ "$HOME" = /home/dev ]',
             '[ "$(pwd)" = /app ]',
             '[ "$DEEP" = /srv/deep ] && [ -z "$NAME" ]',
-            "! grep -a [y]es /proc/*/cmdline",
         ),
     }
     assert held(one(files)) == []
@@ -380,18 +380,20 @@ STEPS: Files = {
         ]
     """,
     "steps/one/instruction.md": "One.",
-    "steps/one/solution/solve.sh": bash("echo one > one; ls /tests > seen; echo late > /tests/x"),
+    "steps/one/solution/solve.sh": bash("echo one > one; mkdir /tests; touch /tests/x"),
     "steps/two/instruction.md": "Two.",
     "steps/two/workdir/given.txt": "given",
-    "steps/two/workdir/setup.sh": "cp given.txt kept.txt; ls /tests /logs/verifier > left",
+    "steps/two/workdir/setup.sh": "yes & cp given.txt kept.txt; ls /tests /logs/verifier > left",
     "steps/two/tests/test.sh": bash(
         "[ -s left ] && grep -v : left | grep . && exit",
-        "[ -e /tests/x ] || [ $(cat kept.txt)$(cat two) != giventwo ] && exit",
+        "[ $(cat kept.txt)$(cat two) != giventwo ] && exit",
         'echo \'{"reward": 0.5, "more": 1}\' > /logs/verifier/reward.json',
     ),
     "steps/three/instruction.md": "Three.",
     "solution/solve.sh": bash("echo two > two"),
-    "tests/test.sh": bash("[ -e one ]; echo $((1 - $?)) > /logs/verifier/reward.txt"),
+    "tests/test.sh": bash(
+        "[ -e one ] && [ ! -e /tests/x ]; echo $((1 - $?)) > /logs/verifier/reward.txt"
+    ),
 }
 
 
@@ -434,6 +436,7 @@ def test_nothing_of_the_host_is_seen(one: Callable[..., Trial], tmp_path: Path) 
         '[ "$(hostname)" = main ]',
         "[ $(ls -d /proc/[0-9]* | wc -l) -lt 12 ]",
         '[ "$(ls /dev | grep -c [sv]d)" = 0 ]',
+        "grep 'CapEff.*0000000000000000' /proc/1/status",
         "! mount -t tmpfs none /mnt",
         "! mknod /device b 8 0",
         "! unshare --mount true",
