@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from .card import Card, render, verifiers_section
+from .card import Card, grading_section, render
 from .data import Data
 from .errors import Malformed, RlconvertError, WriteError
 from .files import Blob, FileTree, Link, parents
@@ -211,7 +211,7 @@ class Assembler:
             self._put(PutFile(path, Blob(text.encode() + b"\n")))
         if sections:
             if self._report.weaknesses:
-                sections.append(verifiers_section(self._report.weaknesses))
+                sections.append(grading_section(self._report.weaknesses))
             card = Card(
                 name=repo.name,
                 licence=repo.licence,

@@ -113,7 +113,7 @@ def with_proof(card: bytes, text: str) -> bytes | None:
     return b"".join([before, PROOF, b"\n", text.encode(), b"\n", PROOF_END, after])
 
 
-def verifiers_section(weaknesses: Mapping[str, Tally]) -> CardSection:
+def grading_section(weaknesses: Mapping[str, Tally]) -> CardSection:
     """What reading the files of the tasks tells about how they are graded."""
     ordered = sorted(weaknesses.items(), key=lambda item: (-item[1].count, item[0]))
     rows = (
@@ -125,7 +125,9 @@ def verifiers_section(weaknesses: Mapping[str, Tally]) -> CardSection:
         for _, tally in ordered
     )
     said = "Told by reading the files of the tasks; nothing was run for it."
-    return CardSection("Verifiers", f"{said}\n\n{table(('tasks', 'because', 'among them'), rows)}")
+    return CardSection(
+        "How the tasks are graded", f"{said}\n\n{table(('tasks', 'because', 'among them'), rows)}"
+    )
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -106,7 +106,7 @@ def show_inspection(found: Inspection, address: str) -> None:
     for feature, count in found.features.most_common():
         features.add_row(feature, f"{count:,}")
     _print(console, features)
-    weak = _table("weak verifiers", "tasks", "because", "first")
+    weak = _table("weak verifier", "tasks", "because", "first")
     for reason, tally in sorted(
         found.weaknesses.items(), key=lambda item: (-item[1].count, item[0])
     ):
