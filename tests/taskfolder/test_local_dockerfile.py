@@ -1,8 +1,11 @@
 """The part of Dockerfiles that the local machine knows, and what it says of the rest."""
 
+from contextlib import suppress
 from textwrap import dedent
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from rlconvert.formats.taskfolder.local.dockerfile import (
     PATH,
@@ -259,6 +262,8 @@ def test_a_target_is_below_the_working_folder() -> None:
         ('ENTRYPOINT ["/start"]', "ENTRYPOINT would start"),
         ("HEALTHCHECK CMD true", "health check"),
         ("WORKDIR ${A%b}", "unknown way"),
+        ("SHELL " + "[" * 100_000, "too deep"),
+        ("USER " + "${A:-" * 100_000, "too deep"),
     ],
 )
 def test_refused(text: str, problem: str) -> None:
@@ -275,6 +280,23 @@ def test_what_does_not_matter_to_a_task_is_passed_over() -> None:
 def test_malformed(text: str) -> None:
     with pytest.raises(BadDockerfile, match="line 2"):
         read(text)
+
+
+WORDS = st.sampled_from(
+    [
+        *("FROM", "RUN", "COPY", "ADD", "ENV", "ARG", "WORKDIR", "USER", "SHELL", "ENTRYPOINT"),
+        *("ubuntu", "a", "A=1", "$A", "${A", "${A:-", "}", "'", '"', "\\", "\\\n", "\n", "\t"),
+        *("[", '["a", 1]', '["a"]', "{}", "--from=a", "--", "#", "# escape=`", "=", " ", "\0", "é"),
+    ]
+)
+
+
+@example("\\\n \\")
+@given(st.lists(WORDS).map(" ".join) | st.text())
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for whole in (text, f"FROM ubuntu\n{text}"):
+        with suppress(Refused, BadDockerfile):
+            read_dockerfile(whole)
 
 
 # --- words -------------------------------------------------------------------------------------

@@ -103,6 +103,8 @@ def read_dockerfile(text: str) -> Recipe:
             raise _refused(statement.line, str(unknown), "variable") from unknown
         except BadWord as bad:
             raise BadDockerfile(f"line {statement.line}: {bad}") from bad
+        except RecursionError as deep:
+            raise _refused(statement.line, "it is nested too deep", "too-deep") from deep
     if not reading.based:
         raise BadDockerfile("there is no FROM")
     return Recipe(tuple(reading.actions), reading.env, reading.workdir, reading.user)
@@ -159,9 +161,10 @@ def _statements(text: str) -> Iterator[_Statement]:
         goes_on = _CONTINUED.search(line)
         whole += line[: goes_on.start()] if goes_on else line
         if not goes_on:
-            yield _statement(begin, whole)
+            if whole.strip():
+                yield _statement(begin, whole)
             begin, whole = 0, ""
-    if whole:
+    if whole.strip():
         yield _statement(begin, whole)
 
 

@@ -280,7 +280,8 @@ def _output(process: subprocess.Popen[bytes], until: float) -> str | None:
     What it leaves running may hold its output open, and is not waited for.
     """
     assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-    output, tail, late = process.stdout.fileno(), b"", 0
+    output, tail = process.stdout.fileno(), b""
+    os.set_blocking(output, False)
     ended = os.pidfd_open(process.pid)
     try:
         with selectors.DefaultSelector() as selector:
@@ -289,13 +290,12 @@ def _output(process: subprocess.Popen[bytes], until: float) -> str | None:
             while (left := until - time.monotonic()) > 0:
                 ready = {key.fd for key, _ in selector.select(left)}
                 piece = b""
-                if output in ready:
+                with suppress(BlockingIOError):
                     piece = os.read(output, _PIPE)
-                    tail = (tail + piece)[-_TAIL:]
-                    if not piece:
+                    if not piece and ended not in ready:
                         selector.unregister(output)
-                late += len(piece) if ended in ready else 0
-                if ended in ready and (not piece or late > _PIPE):
+                tail = (tail + piece)[-_TAIL:]
+                if ended in ready:
                     return tail.decode("utf-8", "replace")
         return None
     finally:
