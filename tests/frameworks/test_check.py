@@ -271,53 +271,28 @@ def test_four_in_one_repo(tmp_path: Path) -> None:
         assert result.verdict.loaded == run.report.converted(result.format)
 
 
-@pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One repo for all four, of the tasks that all four take: the same folders for each."""
-    out = tmp_path_factory.mktemp("mixed") / "out"
-    some = Selection(include=("prebuilt-bare", "prebuilt-files", "rewards-without-reward"))
+def test_each_damage_turns_the_records_red_that_it_concerns(tmp_path: Path) -> None:
+    """A file removed, a task renamed, a row broken: the last is no matter of the other three."""
+    out = tmp_path / "out"
+    files, renamed, row = "prebuilt-files", "prebuilt-bare", "prebuilt-and-dockerfile"
+    some = Selection(include=(files, renamed, row, "rewards-without-reward"))
     settings = Settings(jobs=1, selection=some, drop_refused=True)
     run = convert_folder(HARBOR / "features", out, *FOUR, settings=settings)
-    assert [run.report.converted(name) for name in FOUR] == [2, 2, 2, 2]
-    return out
-
-
-def one_without_prompt(repo: Path) -> None:
-    (repo / "tasks" / "prebuilt-bare" / "instruction.md").unlink()
-
-
-def one_renamed(repo: Path) -> None:
-    (repo / "tasks" / "prebuilt-bare").rename(repo / "tasks" / "bird")
-
-
-def one_broken_row(repo: Path) -> None:
-    (first, *rest) = rows(repo).read_bytes().splitlines(keepends=True)
-    assert b"prebuilt-bare" in first
-    rows(repo).write_bytes(b"".join([first[:-2] + b"\n", *rest]))
-
-
-MIXED: dict[Damage | None, dict[str, str]] = {
-    None: {},
-    one_without_prompt: dict.fromkeys(FOUR, "prebuilt-bare: "),
-    one_renamed: dict.fromkeys(FOUR, "prebuilt-bare: "),
-    one_broken_row: {"nemo": "harbor_agent_general-train.jsonl:1: JSONDecodeError"},
-}
-
-
-@pytest.mark.parametrize("damage", MIXED, ids=lambda each: each.__name__ if each else "whole")
-def test_a_damage_turns_the_records_red_that_it_concerns(
-    mixed: Path, damage: Damage | None, tmp_path: Path
-) -> None:
-    repo = Path(shutil.copytree(mixed, tmp_path / "out", symlinks=True))
-    if damage is not None:
-        damage(repo)
-    found = reasons(asked(repo, *FOUR))
-    records = parse_checks((repo / CHECKS).read_bytes())
-    assert {name for name in FOUR if not records[name].passed} == MIXED[damage].keys()
-    for name, reason in MIXED[damage].items():
-        assert any(reason in each for each in found[name]), found
-        unhurt = [each for each in found[name] if each.startswith("prebuilt-files")]
-        assert not unhurt
+    assert [run.report.converted(name) for name in FOUR] == [3, 3, 3, 3]
+    (out / "tasks" / files / "instruction.md").unlink()
+    (out / "tasks" / renamed).rename(out / "tasks" / "bird")
+    lines = rows(out).read_bytes().splitlines(keepends=True)
+    (number,) = (n for n, line in enumerate(lines, 1) if json.loads(line)["task_name"] == row)
+    lines[number - 1] = lines[number - 1][:-2] + b"\n"
+    rows(out).write_bytes(b"".join(lines))
+    checked = asked(out, *FOUR)
+    for name, found in reasons(checked).items():
+        assert not parse_checks((out / CHECKS).read_bytes())[name].passed
+        for task in (files, renamed, row):
+            hurt = any(each.startswith(f"{task}: ") for each in found)
+            assert hurt is (task != row or name == "nemo"), (name, found)
+    place = f"{rows(out).relative_to(out)}:{number}: JSONDecodeError"
+    assert any(place in each for each in reasons(checked)["nemo"]), reasons(checked)
 
 
 @pytest.mark.parametrize("name", ["verifiers", "openenv"])

@@ -56,15 +56,20 @@ def collates(commands: ModuleType, *, examples: int, written: int) -> Callable[.
     ],
 )
 def test_collate(
-    commands: ModuleType, examples: int, written: int, repeats: int, fault: str | None
+    commands: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    examples: int,
+    written: int,
+    repeats: int,
+    fault: str | None,
 ) -> None:
-    commands.gym = collates(commands, examples=examples, written=written)
+    monkeypatch.setattr(commands, "gym", collates(commands, examples=examples, written=written))
     (said,) = commands.judge_collate(Path("c"), Path("r"), counted(commands, 3, repeats), ())
     assert said["faults"] == ([] if fault is None else [fault])
 
 
-def test_collate_that_writes_nothing(commands: ModuleType) -> None:
-    commands.gym = lambda *_: commands.Ended(0, "", "no such set\n")
+def test_collate_that_writes_nothing(commands: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "gym", lambda *_: commands.Ended(0, "", "no such set\n"))
     (said,) = commands.judge_collate(Path("c"), Path("r"), counted(commands, 3), ())
     assert said["faults"] == ["no train.jsonl: no such set"]
 
@@ -78,8 +83,10 @@ def test_collate_that_writes_nothing(commands: ModuleType) -> None:
         ("all is well", "no report: all is well"),
     ],
 )
-def test_validate(commands: ModuleType, report: str, fault: str | None) -> None:
-    commands.gym = lambda *_: commands.Ended(0, report, "")
+def test_validate(
+    commands: ModuleType, monkeypatch: pytest.MonkeyPatch, report: str, fault: str | None
+) -> None:
+    monkeypatch.setattr(commands, "gym", lambda *_: commands.Ended(0, report, ""))
     said = commands.judge_validate("demo", Path("r"), counted(commands, 3))
     assert [each[: len(fault or "")] for each in said["faults"]] == ([fault] if fault else [])
     assert said["warnings"] == (["odd"] if "odd" in report else [])
