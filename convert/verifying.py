@@ -205,6 +205,7 @@ def verify(
             reason="changed-while-verified",
             remedy="Verify again when nothing writes to it",
         )
+    record = record and any(each.missing is None for each in results)
     if record:
         _record(source, results, digest, what, question, against)
     return VerifyRun(source=source.root, digest=digest, results=tuple(results), recorded=record)

@@ -295,7 +295,8 @@ def test_a_framework_that_cannot_be_had_is_no_pass(repo: Path) -> None:
     run = verify(repo, using={"harbor": "/nowhere/python"})
     assert code(run) is ExitCode.JUDGE_MISSING
     assert isinstance(run.results[0].missing, JudgeMissing)
-    assert not (repo / RUNS).exists()
+    assert not run.recorded
+    assert not (repo / ".rlconvert").exists()
 
 
 # --- bad runners -------------------------------------------------------------------------------
