@@ -300,7 +300,8 @@ def _asks_nothing(_: Task) -> tuple[str, ...]:
     return ()
 
 
-def _none_known(_: Task) -> tuple[Weakness, ...]:
+def none_known(_: Task) -> tuple[Weakness, ...]:
+    """No weakness: for formats whose tasks are not graded by files of their own."""
     return ()
 
 
@@ -325,7 +326,7 @@ class Format:
     writer_options: tuple[Option, ...] = ()
     judge: Judge | None = None
     host_access: Callable[[Task], tuple[str, ...]] = _asks_nothing
-    weaknesses: Callable[[Task], tuple[Weakness, ...]] = _none_known
+    weaknesses: Callable[[Task], tuple[Weakness, ...]] = none_known
 
 
 def format_names() -> tuple[str, ...]:

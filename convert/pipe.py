@@ -216,6 +216,7 @@ class _Run:
             sidecar=self._sidecar,
             writers=tuple(self._writers.items()),
             work=work,
+            weaknesses=self._format.weaknesses,
         )
         wanted = enumerate(self.selected()) if numbered is None else numbered
         yield from convert_tasks(plan, wanted, self._settings.jobs)

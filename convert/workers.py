@@ -11,7 +11,7 @@ import os
 import shutil
 import signal
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from .format import (
     Refusal,
     Writer,
     Written,
-    get_format,
+    none_known,
 )
 from .model import RowLine, Task, TaskRef
 from .provenance import Sidecar
@@ -52,6 +52,7 @@ class Plan:
     sidecar: Sidecar | None
     writers: tuple[tuple[str, Writer], ...]
     work: str
+    weaknesses: Callable[[Task], tuple[Weakness, ...]] = none_known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +144,7 @@ def _stage(
         ref=ref,
         made=tuple(made),
         refused=tuple(refused),
-        weaknesses=get_format(plan.source_format).weaknesses(task) if made else (),
+        weaknesses=plan.weaknesses(task) if made else (),
     )
     if not missing:
         return replace(result, line=line_of(record))
