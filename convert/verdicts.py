@@ -156,6 +156,9 @@ def _of_rewards(of: dict[AgentName, list[Trial]], full: float) -> _Said:
         return Outcome.VERIFIED, "verified", f"the oracle earns {values}", ""
     if (sign := symptom_in(best.log)) is not None:
         return Outcome.NOT_RUN, sign.reason, f"{sign.problem}: {sign.line}", best.log
+    if best.agent_exit:
+        problem = f"the oracle ended with status {best.agent_exit} and earns {earned(best)}"
+        return Outcome.FAILED, "oracle-failed", problem, best.log
     if earned(best) == earned(nothing):
         problem = f"the oracle earns no more than doing nothing: {earned(best)}"
         return Outcome.FAILED, "oracle-earns-nothing", problem, best.log

@@ -122,6 +122,14 @@ def test_no_sign(log: str) -> None:
     assert symptom_in(log) is None
 
 
+def test_an_oracle_whose_script_fails() -> None:
+    """It is told apart from one that does nothing; where its reward is full, it is no matter."""
+    nothing = trial(NOP, 0.0)
+    assert judged(trial(ORACLE, 0.0, agent_exit=1), nothing).reason == "oracle-failed"
+    assert judged(trial(ORACLE, 0.0, agent_exit=0), nothing).reason == "oracle-earns-nothing"
+    assert judged(trial(ORACLE, 1.0, agent_exit=1), nothing).outcome is Outcome.VERIFIED
+
+
 def test_flaky() -> None:
     same = (trial(NOP, 0.0), trial(NOP, 0.0, attempt=1))
     run = judged(trial(ORACLE, 1.0), trial(ORACLE, 0.0, attempt=1), *same, repeat=2)

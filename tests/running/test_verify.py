@@ -40,7 +40,7 @@ VERDICTS = {
     "bad-build": "environment",
     "bad-image": "environment",
     "crlf": "cannot-start",
-    "failing-oracle": "oracle-earns-nothing",
+    "failing-oracle": "oracle-failed",
     "flaky": "flaky",
     "garbled-reward": "bad-reward",
     "idle-oracle": "oracle-earns-nothing",

@@ -31,6 +31,9 @@ from harbor_trials import Trials, facts_of, is_unset, rewards_of, tail_of
 MOST_TASKS = 32
 """So many in a job: what Harbor holds of a trial stays in its memory until the job is over."""
 
+UNSUPPORTED = "is not supported by"
+"""What Harbor says of a demand that the sandbox cannot meet, before any trial."""
+
 ALIKE = 3
 """So many tasks alone that end alike without a trial: it is not them, and no more are run."""
 
@@ -133,6 +136,8 @@ class Job:
                 error = {"kind": "crash", "message": self.last_words}
                 if is_unset(self.last_words):
                     error["kind"] = "unset-variable"
+                elif UNSUPPORTED in self.last_words:
+                    error["kind"] = "environment"
                 yield {"task": task["task"], "agent": agent, "attempt": attempt, "error": error}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -88,6 +88,16 @@ def rewards_of(holder: Mapping[str, Any] | None) -> dict[str, float] | None:
     return {str(key): value for key, value in found.items()} if isinstance(found, dict) else None
 
 
+def exit_of(logs: Sequence[Path]) -> int | None:
+    """The status that the oracle's script ended with: the first that is not 0.
+
+    Harbor grades all the same; this file alone tells.
+    """
+    said = [tail_of(each / "agent" / "exit-code.txt").strip() for each in logs]
+    codes = [int(each) for each in said if each.isdecimal()]
+    return next((code for code in codes if code), codes[0] if codes else None)
+
+
 def facts_of(result: Mapping[str, Any], folder: Path) -> dict[str, object]:
     """What the `result.json` of a trial and the logs beside it say; not which number counts."""
     steps = result.get("step_results") or []
@@ -96,12 +106,14 @@ def facts_of(result: Mapping[str, Any], folder: Path) -> dict[str, object]:
     started = any(each.get("agent_execution") for each in (result, *steps))
     reached = any(each.get("verifier") for each in (result, *steps))
     log = "".join(tail_of(each / "verifier" / "test-stdout.txt") for each in logs)
-    if infos and not reached:
+    status = exit_of(logs)
+    if status or (infos and not reached):
         log = "".join(tail_of(each / "agent" / "oracle.txt") for each in logs) + log
     return {
         "rewards": rewards_of(result),
         "steps": [{"name": each["step_name"], "rewards": rewards_of(each)} for each in steps],
         "error": error_of(infos[0], started=started, reached=reached) if infos else None,
+        "agent_exit": status,
         "log": log[-TAIL:],
         "seconds": seconds_of(result),
     }
