@@ -110,8 +110,8 @@ class Trial(Answer):
 
     `rewards` are all that the verifier wrote, `reward` is the one number that the framework makes
     of them. `refused`: the framework does not run such a task, and says why. `log` is the end of
-    the verifier's output, and of the agent's before it where that failed. `agent_exit` is the status
-    that the oracle's script ended with, where it is known. `seconds` is the trial's time.
+    the verifier's output, and of the agent's before it where that failed. `agent_exit` is what the
+    oracle's script ended with, where that is known. `seconds` is the trial's time.
     """
 
     task: str
