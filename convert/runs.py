@@ -115,7 +115,7 @@ def runs_section(runs: Mapping[str, RunRecord], digest: str, titles: Mapping[str
     head = ("run by", "versions", "sandbox", "image", "tasks run", "verified", "failed", "not run")
     rows = [
         (
-            in_text(titles.get(name, name)),
+            in_text(titles.get(name, f"rlconvert ({name})")),
             ", ".join(in_code(f"{each} {version}") for each, version in run.versions.items()),
             in_code(run.sandbox),
             run.base,

@@ -210,4 +210,4 @@ def _sorted(rewards: dict[str, float] | None) -> tuple[tuple[str, float], ...] |
 
 
 def _first(trials: Sequence[Trial] | None) -> Earned | None:
-    return earned(trials[0]) if trials else None
+    return earned(trials[0]) if trials and trials[0].refused is None else None

@@ -72,6 +72,8 @@ class Ran:
     @property
     def base(self) -> Literal["published", "substitute", "unknown"]:
         """Whether the images came from a registry."""
+        if self.sandbox == LOCAL:
+            return "substitute"
         if not self.images:
             return "unknown"
         return "substitute" if NO_DIGEST in self.images.values() else "published"
@@ -257,6 +259,8 @@ def _run_all(
     ran: Ran, found: Machine, pairs: _Pairs, question: Question, on_run: OnRun | None
 ) -> None:
     ran.sandbox = found.sandbox
+    if found.sandbox == LOCAL:
+        ran.name, ran.title = LOCAL, "rlconvert"
     for chunk in pairs.chunks():
         here = _run_some(ran, found, [mine for mine, _ in chunk], question)
         other = [twin for mine, twin in chunk if twin is not None and not _same_files(mine, twin)]
@@ -333,7 +337,7 @@ def _record(
             continue
         equal = bool(ran.compared) and all(each.equal for each in ran.compared)
         worst = sorted(ran.runs, key=lambda run: _WORST_FIRST.index(run.outcome))
-        runs[LOCAL if ran.sandbox == LOCAL else ran.name] = RunRecord(
+        runs[ran.name] = RunRecord(
             by=__version__,
             versions=dict(ran.versions),
             python=ran.python,
