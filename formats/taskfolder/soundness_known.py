@@ -10,13 +10,20 @@ from collections.abc import Sequence
 
 from .shell import Command
 
-_MAYBE = re.compile(
-    r"""reward\.(?:txt|json)\b(?![.-]?\w)|reward\.?["']?\s*(?:\.\s*)?(?:\$|\{|%s|\*|\+)"""
-    r"""|with_suffix|logs/verifier(?!/\w[\w-]*\.\w)|[A-Z_]REWARD|REWARD_"""
-    r"""|(?:LOGS?|VERIFIER|OUTPUT)_(?:DIR|PATH)"""
+_NAMES = (
+    *("with_suffix", "_REWARD", "REWARD_", "LOG_DIR", "LOGS_DIR", "LOG_PATH", "LOGS_PATH"),
+    *("VERIFIER_DIR", "VERIFIER_PATH", "OUTPUT_DIR", "OUTPUT_PATH"),
 )
-_NEAR = (b"reward", b"REWARD", b"with_suffix", b"logs/verifier", b"_DIR", b"_PATH")
-"""Wherever the pattern above matches, one of these stands."""
+_PATTERNS = (
+    (
+        "reward",
+        re.compile(
+            r"""reward(?:\.(?:txt|json)\b(?![.-]?\w)|\.?["']?\s*(?:\.\s*)?(?:\$|\{|%s|\*|\+))"""
+        ),
+    ),
+    ("logs/verifier", re.compile(r"logs/verifier(?!/\w[\w-]*\.\w)")),
+)
+"""What the reward file is called, or may be called with; each pattern behind a word it has."""
 
 LOOKS = frozenset((":", "[", "[[", "cat", "cd", "chmod", "grep", "head", "ls", "mkdir"))
 LOOKS |= frozenset(("pushd", "stat", "tail", "test", "touch", "true", "wc", "chown"))
@@ -74,13 +81,14 @@ _MAX_LINE = 1 << 12
 
 def may_write(text: str) -> bool:
     """Whether a text speaks of the reward file, or of what could be put together to its name."""
-    return _MAYBE.search(text) is not None
+    if any(name in text for name in _NAMES):
+        return True
+    return any(word in text and pattern.search(text) for word, pattern in _PATTERNS)
 
 
 def may_write_bytes(data: bytes) -> bool:
-    """`may_write` for a file of whatever kind; quick where it speaks of nothing near."""
-    near = any(word in data for word in _NEAR)
-    return near and may_write(data.decode("latin-1"))
+    """`may_write` for a file of whatever kind."""
+    return may_write(data.decode("latin-1"))
 
 
 def name_of(command: Command) -> str:
