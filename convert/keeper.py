@@ -5,7 +5,7 @@
 It waits for the end of its input, which comes when rlconvert closes it or dies. Then it ends every
 process that has `MARK` in its environment, removes each container of the engines that mentions the
 folder WORK (it mounts something from there, or a label says it came from there) with all others of
-the same compose project, their networks and volumes, takes down what is mounted below WORK, and
+the same compose project, their networks, volumes and images, takes down what is mounted below WORK, and
 removes WORK. What the user's other containers do is left alone.
 """
 
@@ -99,7 +99,7 @@ def found(engine: str, work: str) -> tuple[set[str], set[str]]:
 
 
 def sweep(engine: str, work: str) -> None:
-    """Remove the containers, networks and volumes of this run.
+    """Remove the containers, networks, volumes and images of this run.
 
     An engine that was killed while it started a container may still bring it up: it is looked for
     until there has been none for a while.
@@ -121,6 +121,10 @@ def sweep(engine: str, work: str) -> None:
                 mine = said(engine, kind, "ls", "--quiet", "--filter", f"label={label}={project}")
                 if mine.split():
                     said(engine, kind, "rm", *mine.split())
+        names = ("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "--filter")
+        built = said(engine, *names, f"reference=*{project}*").split()
+        if built:
+            said(engine, "image", "rm", *built)
 
 
 def unmount(work: str) -> None:
