@@ -5,8 +5,8 @@
 It waits for the end of its input, which comes when rlconvert closes it or dies. Then it ends every
 process that has `MARK` in its environment, removes each container of the engines that mentions the
 folder WORK (it mounts something from there, or a label says it came from there) with all others of
-the same compose project, their networks, volumes and images, takes down what is mounted below WORK, and
-removes WORK. What the user's other containers do is left alone.
+its compose project, and the networks, volumes and images of that, takes down what is mounted below
+WORK, and removes WORK. The user's other containers are left alone.
 """
 
 from __future__ import annotations
