@@ -29,11 +29,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[2] / "taskfolder" / "judge"))
 
-from harbor_trials import TAIL, Trials, error_of, facts_of, is_unset, tail_of
+from harbor_trials import TAIL, Trials, crash_of, error_of, facts_of, is_unset, tail_of
 
 REWARD = "reward"
 AGENTS = {"oracle": "nemo_oracle:Oracle", "nop": "nemo_oracle:Nop"}
@@ -184,6 +185,7 @@ def main() -> None:
         _temp_dir=f"{work}/ray",
     )
     clients: dict[tuple[str, str, str], Any] = {}
+    writing = Lock()
     with ExitStack() as stack, ThreadPoolExecutor(jobs) as room:
 
         def hold(asked: Asked) -> None:
@@ -191,9 +193,9 @@ def main() -> None:
             try:
                 facts = trial_of(order, asked, clients[asked.app])
             except Exception as error:  # noqa: BLE001 - the other trials go on
-                message = f"{type(error).__name__}: {error}"[-TAIL:]
-                facts = {"error": {"kind": "crash", "message": message}}
-            trials.add({**head, **facts})
+                facts = crash_of(error)
+            with writing:
+                trials.add({**head, **facts})
 
         for asked in asked_in(order):
             if asked.app not in clients:

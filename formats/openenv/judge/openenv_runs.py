@@ -29,7 +29,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[2] / "taskfolder" / "judge"))
 
-from harbor_trials import TAIL, Trials, facts_of, is_unset
+from harbor_trials import TAIL, Trials, crash_of, facts_of, is_unset
 
 
 def prepare(seconds: float) -> None:
@@ -101,7 +101,10 @@ async def run(order: Mapping[str, Any], trials: Trials) -> None:
 
     async def hold(ordered: Mapping[str, Any], agent: str, attempt: int) -> None:
         async with room:
-            facts = await trial_of(order, ordered, agent, registry)
+            try:
+                facts = await trial_of(order, ordered, agent, registry)
+            except Exception as error:  # noqa: BLE001 - the other trials go on
+                facts = crash_of(error)
             trials.add({"task": ordered["task"], "agent": agent, "attempt": attempt, **facts})
 
     async with asyncio.TaskGroup() as group:

@@ -74,6 +74,11 @@ def error_of(info: Mapping[str, Any], *, started: bool, reached: bool) -> dict[s
     return {"kind": kind, "message": f"{name}: {message}"[-TAIL:]}
 
 
+def crash_of(error: Exception) -> dict[str, object]:
+    """A trial that could not be held, or read; the others go on."""
+    return {"error": {"kind": "crash", "message": f"{type(error).__name__}: {error}"[-TAIL:]}}
+
+
 def seconds_of(result: Mapping[str, Any]) -> float:
     """How long a trial took."""
     begin, end = result.get("started_at"), result.get("finished_at")

@@ -31,7 +31,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[2] / "taskfolder" / "judge"))
 
-from harbor_trials import TAIL, Trials, is_unset
+from harbor_trials import TAIL, Trials, crash_of, is_unset
 
 TIMEOUTS = {
     "setup_timeout": "environment",
@@ -150,8 +150,7 @@ async def run(order: Mapping[str, Any], trials: Trials) -> None:
             try:
                 facts = await trial_of(env, context, task, agent)
             except Exception as error:  # noqa: BLE001 - the other trials go on
-                message = f"{type(error).__name__}: {error}"[-TAIL:]
-                facts = {"error": {"kind": "crash", "message": message}}
+                facts = crash_of(error)
             trials.add({**head, **facts})
 
     async with env.serving(), asyncio.TaskGroup() as group:
