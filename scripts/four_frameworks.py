@@ -180,13 +180,15 @@ def main() -> None:
     if sandbox is None:
         parser.error(f"{SANDBOX} is not set: scripts/sandbox says what to export")
     chosen = options.columns or COLUMNS
-    try:
-        columns = {column: measured(column, sandbox, options.jobs) for column in chosen}
-    except RlconvertError as error:
-        sys.exit(f"four_frameworks: {error}")
+    columns: dict[str, Cells] = {}
+    for column in chosen:
+        try:
+            columns[column] = measured(column, sandbox, options.jobs)
+        except RlconvertError as error:
+            sys.exit(f"four_frameworks: {column}: {error}")
+        if options.write:
+            keep(sandbox, columns)
     print(shown(columns))
-    if options.write:
-        keep(sandbox, columns)
     if options.check and (found := list(differences(sandbox, columns))):
         sys.exit("\n".join(("not as in fixtures/verify/four.json:", *found)))
 
