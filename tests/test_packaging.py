@@ -33,8 +33,8 @@ def init_files(top: str) -> list[Path]:
 
 
 def test_every_folder_with_code_is_a_package() -> None:
-    """The exceptions are data, single files that never import their neighbours: what scores, and
-    what a framework's own Python runs."""
+    """The exceptions are data: what scores, which is a single file, and what a framework's own
+    Python runs."""
     for top in ("convert", "formats"):
         for path in (ROOT / top).rglob("*.py"):
             inner = path.relative_to(ROOT)
@@ -43,8 +43,11 @@ def test_every_folder_with_code_is_a_package() -> None:
 
 
 def test_judges_are_installed() -> None:
-    """The scripts of every judge are package data of their format, and they are there."""
+    """The scripts of every judge are package data of their format, and they are there; so are those
+    that several judges share."""
     data: dict[str, list[str]] = CONFIG["tool"]["setuptools"]["package-data"]
+    for folder in (ROOT / "formats").glob("*/judge"):
+        assert "judge/*.py" in data[f"rlconvert.formats.{folder.parent.name}"]
     for name in FORMATS:
         judge = get_format(name).judge
         if judge is not None:
