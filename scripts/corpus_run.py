@@ -53,6 +53,11 @@ def exactly(tasks: list[str]) -> Selection:
     return Selection(include=tuple(task.replace("[", "[[]") for task in tasks))
 
 
+def shortened(problem: str) -> str:
+    """Both ends of a long problem: the cause comes last."""
+    return problem if len(problem) <= 200 else f"{problem[:60]} ... {problem[-130:]}"
+
+
 class Runs:
     """All that was run, and how it came out."""
 
@@ -122,7 +127,7 @@ class Runs:
                 self.differ += 1
             self.counts[f"{each.outcome.value}: {each.reason}"] += 1
             self.compared[after.partition(":")[0]] += 1
-            print(f"  {each.outcome.value:<10} {each.task}: {each.problem[:160]} [{after}]")
+            print(f"  {each.outcome.value:<10} {each.task}: {shortened(each.problem)} [{after}]")
 
 
 def main() -> int:
