@@ -67,7 +67,8 @@ def modules(*tops: str) -> list[Module]:
 def is_data(path: Path) -> bool:
     """A scorer runs alone in a container, a judge in a framework's Python: not in the package."""
     inner = path.relative_to(ROOT)
-    return inner.match("formats/scorers/*/*.py") or inner.match("formats/*/judge/*.py")
+    data = ("formats/scorers/*/*.py", "formats/scorers/grade.py", "formats/*/judge/*.py")
+    return any(inner.match(pattern) for pattern in data)
 
 
 def where(module: Module, line: int) -> str:
@@ -89,7 +90,9 @@ def allowed(here: str) -> set[str]:
     """
     if here in {"core", "registry"}:
         return set()
-    return {"core"} if here in CARRIERS else {"core", *CARRIERS}
+    if here == "scorers":
+        return {"core"}
+    return {"core", "scorers"} if here == "taskfolder" else {"core", *CARRIERS}
 
 
 def test_layers() -> None:
