@@ -197,7 +197,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, TaskRun]:
     folder = tmp_path_factory.mktemp("broken") / "tasks"
     tasks = Path(shutil.copytree(FIXTURES / "broken", folder))
     others = verify(tasks, selection=Selection(exclude=("flaky",)), record=False)
-    flaky = verify(tasks, selection=Selection(include=("flaky",)), repeat=6, record=False)
+    flaky = verify(tasks, selection=Selection(include=("flaky",)), repeat=2, record=False)
     assert flaky.exit_code(allow_unverified=False) is ExitCode.VERIFY_FAILED
     return {each.task: each for run in (others, flaky) for each in run.results[0].runs}
 
@@ -256,10 +256,8 @@ def processes(text: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
-def test_killed_it_leaves_no_container_and_resume_finishes(
-    tmp_path: Path, sign: signal.Signals
-) -> None:
+def test_killed_it_leaves_no_container_and_resume_finishes(tmp_path: Path) -> None:
+    """A task of two containers, so that there is a network too; killed as it cannot notice."""
     tasks = tmp_path / "tasks"
     shutil.copytree(FIXTURES / "sound" / "compose", tasks / "compose")
     temp = tmp_path / "temp"
@@ -267,13 +265,10 @@ def test_killed_it_leaves_no_container_and_resume_finishes(
     command = [sys.executable, "-m", "rlconvert", "verify", str(tasks), "--sandbox", str(SANDBOX)]
     command += ["--using", f"harbor={HARBOR}", "--resume"]
     environment = {**os.environ, "TMPDIR": str(temp), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, env=environment)
     wait_until(lambda: bool(containers(str(temp))))
-    process.send_signal(sign)
-    _, said = process.communicate(timeout=180)
-    if sign is signal.SIGTERM:
-        assert process.returncode == ExitCode.INTERRUPTED
-        assert "--resume" in said
+    process.send_signal(signal.SIGKILL)
+    process.wait(30)
     wait_until(lambda: not processes(str(temp)))
     wait_until(lambda: not list(temp.iterdir()))
     assert not containers(str(temp))
