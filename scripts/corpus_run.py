@@ -1,15 +1,17 @@
 """Run the tasks of a corpus, before and after conversion: the same outcome, or the reason.
 
-    scripts/corpus_run CORPUS [--to FORMAT] [--sample N] [--sandbox NAME] [--timeout SECONDS]
+    scripts/corpus_run CORPUS [--sample N] [--sandbox NAME] [--timeout SECONDS] [--jobs N]
 
 CORPUS is a folder of task sets (scripts/corpus lays published ones out), or one set. Every task
-with an oracle is run by the real Harbor, and again as it is in FORMAT (nemo) where its files are
-other ones there; of those without, a sample of N (10) is run by an agent that does nothing. This
-runs the code of these tasks. Of a task that could not be run, the reason is shown: a substitute for
-its base image, or a machine without a network, is no fault of it. The exit status is 0 when no
-outcome differs.
+with an oracle is converted to the first of NeMo Gym, OpenEnv and Verifiers that takes it. It is run
+by the real Harbor, and again as it is after conversion where its files are other ones there; of
+those without an oracle, a sample of N (10) is run by an agent that does nothing. This runs the code
+of these tasks. Of a task that could not be run, the reason is shown: a substitute for its base
+image, or a machine without a network, is no fault of it. The exit status is 0 when no outcome
+differs.
 
-    eval "$(scripts/sandbox DIR)"; eval "$(scripts/frameworks DIR)"; scripts/corpus_run CORPUS
+    eval "$(scripts/sandbox DIR --published)"; eval "$(scripts/frameworks DIR)"
+    scripts/corpus_run CORPUS
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ import os
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from rlconvert import convert, verify
+from rlconvert.errors import RlconvertError
 from rlconvert.format import get_format
 from rlconvert.orders import Prepared, Sample, Side
 from rlconvert.pipe import Settings
@@ -34,6 +38,7 @@ from rlconvert.verifying import VerifyRun
 from .corpus_sets import TaskSet, find_sets
 
 READ_AS = "harbor"
+TARGETS = ("nemo", "openenv", "verifiers")
 
 
 def with_oracle(folder: Path) -> tuple[list[str], list[str]]:
@@ -77,38 +82,53 @@ class Runs:
         """One set: what has an oracle on both sides, and a sample of the rest by `nop` alone."""
         have, lack = with_oracle(tasks.root)
         print(f"{tasks.name}: {len(have)} with an oracle, {len(lack)} without", flush=True)
+        for target in TARGETS:
+            out = str(self.work / target / tasks.name)
+            taken = self.convert(tasks, have, target, out)
+            have = [task for task in have if task not in taken]
+            if taken:
+                self.verify(tasks, taken, target, against=out)
         if have:
-            out = self.work / tasks.name
-            settings = Settings(selection=exactly(have))
-            made = convert(
-                str(tasks.root), str(out), to=[self.options.to], read_as=READ_AS, settings=settings
-            )
-            against = None if made.error is not None else str(out)
-            self.show(
-                verify(
-                    str(tasks.root),
-                    against=against,
-                    read_as=READ_AS,
-                    using=self.using,
-                    question=self.question,
-                    selection=exactly(have),
-                    record=False,
-                )
-            )
+            self.verify(tasks, have, "no target takes it")
         if lack and self.options.sample:
-            self.show(
-                verify(
-                    str(tasks.root),
-                    read_as=READ_AS,
-                    using=self.using,
-                    question=self.question,
-                    selection=exactly(lack),
-                    sample=Sample(count=self.options.sample),
-                    record=False,
-                )
-            )
+            self.verify(tasks, lack, "only run before", sample=self.options.sample)
 
-    def show(self, run: VerifyRun) -> None:
+    def convert(self, tasks: TaskSet, some: list[str], target: str, out: str) -> list[str]:
+        """Convert some tasks, and say which of them are in `out`."""
+        taken: list[str] = []
+
+        def note(task: str, faults: Sequence[RlconvertError]) -> None:
+            if not faults:
+                taken.append(task)
+
+        if some:
+            settings = Settings(selection=exactly(some), on_verdict=note)
+            convert(str(tasks.root), out, to=[target], read_as=READ_AS, settings=settings)
+        return taken
+
+    def verify(
+        self,
+        tasks: TaskSet,
+        some: list[str],
+        where: str,
+        *,
+        against: str | None = None,
+        sample: int = 0,
+    ) -> None:
+        """Run some tasks, here and in `against`, and show how they came out."""
+        run = verify(
+            str(tasks.root),
+            against=against,
+            read_as=READ_AS,
+            using=self.using,
+            question=self.question,
+            selection=exactly(some),
+            sample=Sample(count=sample),
+            record=False,
+        )
+        self.show(run, where, everywhere=against is not None)
+
+    def show(self, run: VerifyRun, where: str, *, everywhere: bool) -> None:
         """A line for each task."""
         (result,) = run.results
         if result.missing is not None:
@@ -117,14 +137,14 @@ class Runs:
         for each in result.runs:
             twin = twins.get(each.task)
             if twin is None:
-                after = "not converted"
+                after = f"{where}, NOT FOUND" if everywhere else where
             elif twin.same_files:
-                after = "the same files"
+                after = f"{where}, the same files"
             elif twin.equal:
-                after = "run again, the same"
+                after = f"{where}, run again, the same"
             else:
-                after = f"DIFFERS: {twin.there.reason}: {twin.there.problem}"
-                self.differ += 1
+                after = f"{where}, DIFFERS: {twin.there.reason}: {twin.there.problem}"
+            self.differ += everywhere and (twin is None or not twin.equal)
             self.counts[f"{each.outcome.value}: {each.reason}"] += 1
             self.compared[after.partition(":")[0]] += 1
             print(f"  {each.outcome.value:<10} {each.task}: {shortened(each.problem)} [{after}]")
@@ -135,7 +155,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/corpus_run", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--to", default="nemo")
     parser.add_argument("--sample", type=int, default=10)
     parser.add_argument("--sandbox", default=os.environ.get("RLCONVERT_SANDBOX"))
     parser.add_argument("--timeout", type=float, default=600)

@@ -2,21 +2,24 @@
 
     eval "$(scripts/sandbox DIR)" && pytest -m run        tasks run in podman
     eval "$(scripts/sandbox DIR --docker)"                in a Docker daemon of our own
+    eval "$(scripts/sandbox DIR --published)"             with images for published tasks
     scripts/sandbox DIR --stop                            stop that daemon, let go of all mounts
 
 As root. The engine and its tools come from apt. A root file system is made from the machine's own
 Debian mirror, and becomes an image under each name that the tasks in `fixtures` build from or run:
-a *substitute*, so a task that runs here is not proved to run on the published image. All of it is
-kept in DIR (images too: they are not among the machine's own) and left alone when it is there;
-only the apt packages and a folder in /run are outside. Standard output: `export` lines. What
-cannot be done is one line "not available: ..." on standard error, and exit status 51.
+a *substitute*, so a task that runs here is not proved to run on the published image. With
+`--published` the names are those that published tasks build from, and inside is what their tests
+fetch first: uv, pytest, pip, git, curl, and the machine's own certificates and settings of package
+managers (those of /etc: a user's may hold secrets). All of it is kept in DIR (images too: they are
+not among the machine's own; those of `--published` are apart from the others) and left alone when
+it is there; only the apt packages and folders in /run are outside. Standard output: `export` lines.
+What cannot be done is one line "not available: ..." on standard error, and exit status 51.
 """
 
 from __future__ import annotations
 
 import argparse
 import fcntl
-import hashlib
 import os
 import re
 import shlex
@@ -32,38 +35,11 @@ from pathlib import Path
 
 from rlconvert.errors import ExitCode
 
-SUITE = "trixie"
-IN_ROOTFS = ("curl", "python3", "python-is-python3", "python3-pytest")
-BASES = ("ubuntu:24.04", "debian:trixie", "python:3.12-slim", "python:3.13-slim")
-"""The images that the fixtures build from."""
-APP = "rlconvert/app:1"
-"""The image that fixtures run as it is. Harbor wants a task's `workdir` in it."""
-
-# A container that only waits does not hear SIGTERM: each would take ten seconds to stop.
-BASE_DOCKERFILE = """\
-FROM scratch
-ADD rootfs.tar /
-ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-STOPSIGNAL SIGKILL
-CMD ["bash"]
-"""
-APP_DOCKERFILE = f"FROM docker.io/library/{BASES[0]}\nWORKDIR /app\n"
+from .sandbox_recipes import FIXTURES, LABEL, NEEDLESS, SUITE, Recipe, digest, published
 
 COMMON = ("bubblewrap", "mmdebstrap", "runc")
 PODMAN = ("podman", "buildah", "uidmap", "netavark", "aardvark-dns")
 DOCKER = ("docker.io",)
-
-NEEDLESS = ("doc", "info", "locale", "man")
-LABEL = "rlconvert.sandbox"
-
-
-def digest(text: str) -> str:
-    """A name for a recipe, or for a folder."""
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-ROOTFS = f"rootfs-{digest(repr((SUITE, IN_ROOTFS, NEEDLESS)))}"
-IMAGES = digest(repr((ROOTFS, BASES, APP, BASE_DOCKERFILE, APP_DOCKERFILE)))
 
 # runc, and limits below the machine's own: crun and podman's defaults fail where root has neither
 # cgroups of one version nor CAP_SYS_RESOURCE.
@@ -169,16 +145,16 @@ def bootstrap(folder: Path, *arguments: str) -> None:
         made.rename(folder)
 
 
-def root_file_system(root: Path) -> Path:
+def root_file_system(root: Path, recipe: Recipe) -> Path:
     """The root file system of this recipe; those of others are removed."""
-    folder = root / ROOTFS
+    folder = root / recipe.rootfs
     if folder.is_dir():
         return folder
     for old in root.glob("rootfs-*"):
         shutil.rmtree(old)
-    say(f"root file system: Debian {SUITE} with {' '.join(IN_ROOTFS)}")
+    say(f"root file system: Debian {SUITE} with {' '.join(recipe.packages)}")
     without = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in NEEDLESS]
-    bootstrap(folder, "--variant=minbase", f"--include={','.join(IN_ROOTFS)}", *without)
+    bootstrap(folder, "--variant=minbase", f"--include={','.join(recipe.packages)}", *without)
     return folder
 
 
@@ -187,38 +163,48 @@ class Engine:
 
     def __init__(self, program: str, registry: str, environment: Mapping[str, str]) -> None:
         self._program = program
+        self._registry = registry
         self._environment = environment
-        self._bases = [f"{registry and registry + 'library/'}{name}" for name in BASES]
-        self._app = f"{registry}{APP}"
 
     def __call__(self, *arguments: str | Path) -> str:
         """What the engine prints."""
         return run(self._program, *arguments, env=self._environment)
 
-    def have_images(self, rootfs: Path) -> None:
+    def name_of(self, image: str) -> str:
+        """What it calls an image."""
+        host, slash, _ = image.partition("/")
+        if not self._registry or (slash and "." in host):
+            return image
+        return f"{self._registry}{'' if slash else 'library/'}{image}"
+
+    def have_images(self, rootfs: Path, recipe: Recipe) -> None:
         """Every image under its names, made from `rootfs` unless that was done before."""
-        ours = f"--filter=label={LABEL}={IMAGES}"
+        names = [name for _, every in recipe.images for name in every]
+        ours = f"--filter=label={LABEL}={recipe.label}"
         there = self("images", ours, "--format={{.Repository}}:{{.Tag}}").split()
-        if not {*self._bases, self._app} <= set(there):
-            say(f"{self._program}: images {' '.join([*BASES, APP])}")
-            self._make_images(rootfs)
-        self("run", "--rm", "--network=none", self._app, "true")
+        if not {self.name_of(name) for name in names} <= set(there):
+            say(f"{self._program}: images {' '.join(names)}")
+            with tempfile.TemporaryDirectory() as context:
+                self._make_images(Path(context), rootfs, recipe)
+        self("run", "--rm", "--network=none", self.name_of(names[0]), "true")
 
-    def _make_images(self, rootfs: Path) -> None:
-        with tempfile.TemporaryDirectory() as context:
-            needless = [f"--exclude=./{name}/*" for name in ("dev", "proc", "run", "sys", "tmp")]
-            run("tar", "-C", rootfs, *needless, "-cf", Path(context) / "rootfs.tar", ".")
-            self._build(context, BASE_DOCKERFILE, self._bases)
-        with tempfile.TemporaryDirectory() as context:
-            self._build(context, APP_DOCKERFILE, [self._app])
+    def _make_images(self, context: Path, rootfs: Path, recipe: Recipe) -> None:
+        needless = [f"--exclude=./{name}/*" for name in ("dev", "proc", "run", "sys", "tmp")]
+        run("tar", "-C", rootfs, *needless, "-cf", context / "rootfs.tar", ".")
+        (context / "settings").mkdir()
+        for path in recipe.settings:
+            copy = context / "settings" / path.relative_to("/etc")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+        for dockerfile, names in recipe.images:
+            (context / "Dockerfile").write_text(dockerfile)
+            tags = [f"--tag={self.name_of(name)}" for name in names]
+            label = f"--label={LABEL}={recipe.label}"
+            self("build", "--quiet", "--network=host", label, *tags, context)
+            (context / "rootfs.tar").unlink(missing_ok=True)
 
-    def _build(self, context: str, dockerfile: str, names: list[str]) -> None:
-        (Path(context) / "Dockerfile").write_text(dockerfile)
-        tags = [f"--tag={name}" for name in names]
-        self("build", "--quiet", "--network=host", f"--label={LABEL}={IMAGES}", *tags, context)
 
-
-def podman(root: Path, state: Path) -> dict[str, str]:
+def podman(root: Path, state: Path, recipe: Recipe) -> dict[str, str]:
     """What to export for podman, whose settings, images and containers are all in DIR."""
     install([*COMMON, *PODMAN])
     folder = root / "podman"
@@ -228,15 +214,15 @@ def podman(root: Path, state: Path) -> dict[str, str]:
         file = folder / f"{name}.conf"
         file.write_text(text.format(folder=folder, run=state))
         environment[CONF[name]] = str(file)
-    rootfs = root_file_system(root)
-    Engine("podman", "docker.io/", environment).have_images(rootfs)
+    rootfs = root_file_system(root, recipe)
+    Engine("podman", "docker.io/", environment).have_images(rootfs, recipe)
     return {**environment, "RLCONVERT_ROOTFS": str(rootfs), "RLCONVERT_SANDBOX": "podman"}
 
 
-def docker(root: Path, state: Path) -> dict[str, str]:
+def docker(root: Path, state: Path, recipe: Recipe) -> dict[str, str]:
     """What to export for the Docker daemon, which is started unless it runs."""
     install([*COMMON, *DOCKER])
-    rootfs = root_file_system(root)
+    rootfs = root_file_system(root, recipe)
     folder = root / "docker"
     plugins = folder / "config" / "cli-plugins"
     if not (plugins / "docker-compose").exists():
@@ -256,7 +242,7 @@ def docker(root: Path, state: Path) -> dict[str, str]:
     engine = Engine("docker", "", environment)
     if daemon(state) is None:
         start_daemon(folder, state, engine)
-    engine.have_images(rootfs)
+    engine.have_images(rootfs, recipe)
     return {**environment, "RLCONVERT_ROOTFS": str(rootfs), "RLCONVERT_SANDBOX": "docker"}
 
 
@@ -317,6 +303,15 @@ def stop(root: Path, state: Path) -> None:
     shutil.rmtree(state, ignore_errors=True)
 
 
+PUBLISHED = "published"
+"""The folder in DIR that has the images of `--published`, and all else that goes with them."""
+
+
+def state_of(root: Path) -> Path:
+    """The sockets and mounts that go with a folder: their paths must be short."""
+    return Path("/run") / f"rlconvert-{digest(str(root))}"
+
+
 def main() -> int:
     """Make, start or stop."""
     parser = argparse.ArgumentParser(
@@ -324,23 +319,29 @@ def main() -> int:
     )
     parser.add_argument("dir", metavar="DIR", type=Path)
     parser.add_argument("--docker", action="store_true")
+    parser.add_argument("--published", action="store_true")
     parser.add_argument("--stop", action="store_true")
     asked = parser.parse_args()
     root: Path = asked.dir.resolve()
-    state = Path("/run") / f"rlconvert-{digest(str(root))}"
     try:
         if os.geteuid() != 0:
             raise NotAvailable("only root can make it")
         if shutil.which("apt-get") is None:
             raise NotAvailable("there is no apt")
         root.mkdir(parents=True, exist_ok=True)
-        state.mkdir(exist_ok=True)
         with (root / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if asked.stop:
-                stop(root, state)
+                for each in (root / PUBLISHED, root):
+                    stop(each, state_of(each))
                 return ExitCode.DONE
-            exports = docker(root, state) if asked.docker else podman(root, state)
+            recipe = FIXTURES
+            if asked.published:
+                root, recipe = root / PUBLISHED, published()
+            root.mkdir(exist_ok=True)
+            state_of(root).mkdir(exist_ok=True)
+            engine = docker if asked.docker else podman
+            exports = engine(root, state_of(root), recipe)
     except (NotAvailable, OSError) as reason:
         print(f"not available: {reason}", file=sys.stderr)
         return ExitCode.JUDGE_MISSING

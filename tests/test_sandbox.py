@@ -3,17 +3,15 @@
 import re
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-spec = spec_from_file_location("sandbox", ROOT / "scripts" / "sandbox.py")
-assert spec is not None
-assert spec.loader is not None
-sandbox = module_from_spec(spec)
-spec.loader.exec_module(sandbox)
+sys.path.insert(0, str(ROOT))
+sandbox, recipes = (import_module(f"scripts.{name}") for name in ("sandbox", "sandbox_recipes"))
+sys.path.remove(str(ROOT))
 
 IMAGE = re.compile(r'^(?:FROM|\s+image:|docker_image =)\s+"?([^"\s]+)"?$', re.MULTILINE)
 
@@ -25,7 +23,7 @@ def test_it_makes_every_image_that_the_tasks_use() -> None:
         if path.name in ("Dockerfile", "docker-compose.yaml", "task.toml")
         for name in IMAGE.findall(path.read_text())
     }
-    assert used - {*sandbox.BASES, sandbox.APP} == {"registry.invalid/rlconvert/nothing:1"}
+    assert used - {*recipes.BASES, recipes.APP} == {"registry.invalid/rlconvert/nothing:1"}
     assert {"ubuntu:24.04", "python:3.13-slim", "rlconvert/app:1"} < used
 
 
@@ -51,7 +49,8 @@ def test_what_went_wrong_is_one_line_without_addresses() -> None:
 
 def test_what_cannot_be_had_is_said_and_counted(tmp_path: Path) -> None:
     run = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "sandbox.py", tmp_path / "box"],
+        [sys.executable, "-m", "scripts.sandbox", tmp_path / "box"],
+        cwd=ROOT,
         env={"PATH": str(tmp_path)},  # no apt there
         capture_output=True,
         text=True,
@@ -61,3 +60,30 @@ def test_what_cannot_be_had_is_said_and_counted(tmp_path: Path) -> None:
     assert re.fullmatch(r"not available: (there is no apt|only root can make it)\n", run.stderr)
     assert run.stdout == ""
     assert not (tmp_path / "box").exists()
+
+
+def test_images_of_other_registries_keep_their_names() -> None:
+    podman = sandbox.Engine("podman", "docker.io/", {})
+    docker = sandbox.Engine("docker", "", {})
+    names = ("ubuntu:24.04", "rlconvert/app:1", "registry.invalid/a/b:1")
+    assert [podman.name_of(name) for name in names] == [
+        "docker.io/library/ubuntu:24.04",
+        "docker.io/rlconvert/app:1",
+        "registry.invalid/a/b:1",
+    ]
+    assert tuple(docker.name_of(name) for name in names) == names
+
+
+def test_changed_settings_make_other_images_from_the_same_root(tmp_path: Path) -> None:
+    settings = tmp_path / "pip.conf"
+    recipe = recipes.Recipe(("curl",), (("FROM scratch\n", ("a:1",)),), (settings,))
+    settings.write_text("[global]\n")
+    before, rootfs = recipe.label, recipe.rootfs
+    settings.write_text("[global]\ntimeout = 60\n")
+    assert recipe.label != before
+    assert recipe.rootfs == rootfs
+
+
+def test_no_settings_of_the_user_go_into_images() -> None:
+    """They may hold passwords, and strangers' code runs there."""
+    assert all(path.is_relative_to("/etc") for path in recipes.published().settings)
