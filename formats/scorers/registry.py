@@ -16,7 +16,15 @@ from rlconvert.reward import Submission
 
 HOME = Path(__file__).parent
 
-FOLDERS = ("nemo_ruler",)
+FOLDERS = (
+    "nemo_arc_agi",
+    "nemo_equivalence_rule",
+    "nemo_graphwalks",
+    "nemo_hotpotqa_qa",
+    "nemo_mrcr",
+    "nemo_ruler",
+    "nemo_string_match",
+)
 """One folder for each scorer."""
 
 

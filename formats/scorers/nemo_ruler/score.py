@@ -23,11 +23,6 @@ def result(outcome: str, reward: float | None, detail: str = "") -> dict[str, An
     return {"outcome": outcome, "reward": reward, "parts": {}, "detail": detail}
 
 
-def is_text(value: Any) -> bool:
-    """A string without lone surrogates."""
-    return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
-
-
 def is_whole(value: Any) -> bool:
     """What the original's model takes for a whole number."""
     if isinstance(value, float):
@@ -40,11 +35,11 @@ def is_whole(value: Any) -> bool:
 def fault(row: dict[str, Any]) -> str:
     """Why the row cannot be graded."""
     outputs, subset = row.get("outputs"), row.get("subset")
-    if not isinstance(outputs, list) or not all(map(is_text, outputs)):
+    if not isinstance(outputs, list) or not all(isinstance(output, str) for output in outputs):
         return "outputs is not a list of strings"
     if not outputs:
         return "outputs is empty"
-    if not is_text(subset):
+    if not isinstance(subset, str):
         return "subset is not a string"
     if subset in TAKEN or subset in NO_NUMBERS:
         return "subset has the name of another field"
