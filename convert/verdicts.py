@@ -155,7 +155,10 @@ def _of_rewards(of: dict[AgentName, list[Trial]], full: float) -> _Said:
     if _is_full(best, full):
         return Outcome.VERIFIED, "verified", f"the oracle earns {values}", ""
     if (sign := symptom_in(best.log)) is not None:
-        return Outcome.NOT_RUN, sign.reason, f"{sign.problem}: {sign.line}", best.log
+        problem = f"{sign.problem}: {sign.line}"
+        if best.agent_exit:  # which may be for another reason
+            problem += f"; the oracle ended with status {best.agent_exit}"
+        return Outcome.NOT_RUN, sign.reason, problem, best.log
     if best.agent_exit:
         problem = f"the oracle ended with status {best.agent_exit} and earns {earned(best)}"
         return Outcome.FAILED, "oracle-failed", problem, best.log

@@ -130,6 +130,14 @@ def test_an_oracle_whose_script_fails() -> None:
     assert judged(trial(ORACLE, 1.0, agent_exit=1), nothing).outcome is Outcome.VERIFIED
 
 
+def test_a_sign_of_the_machine_does_not_hide_that_the_oracle_failed() -> None:
+    """A tool that could not be fetched may have been there all the same."""
+    log = "curl: (6) Could not resolve host: example.invalid\nImportError: no such name\n"
+    run = judged(trial(ORACLE, 0.0, agent_exit=1, log=log), trial(NOP, 0.0))
+    assert (run.outcome, run.reason) == (Outcome.NOT_RUN, "no-network")
+    assert run.problem.endswith("; the oracle ended with status 1")
+
+
 def test_flaky() -> None:
     same = (trial(NOP, 0.0), trial(NOP, 0.0, attempt=1))
     run = judged(trial(ORACLE, 1.0), trial(ORACLE, 0.0, attempt=1), *same, repeat=2)

@@ -140,3 +140,32 @@ def test_logs_lead_nowhere_and_are_not_waited_for(trials: ModuleType, tmp_path: 
     assert trials.tail_of(tmp_path / "pipe") == ""
     assert trials.tail_of(tmp_path / "not-there") == ""
     assert trials.tail_of(long) == "a" * (trials.TAIL - 4) + "end\ufffd"
+
+
+def failed_compose(said: str) -> str:
+    """As Harbor raises it for podman-compose, whose errors go where its other words go."""
+    command = "podman-compose --project-name t -f /a/b.yaml up --detach"
+    return (
+        f"Docker compose command failed for environment t. Command: {command}. "
+        f"Return code: 125. Stdout: {said}. Stderr: None. "
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        (
+            "Trying\nError: no such host\nError: no container with name t: no such container\n",
+            "Trying\nError: no such host",
+        ),
+        ("STEP 2: RUN x\nError: exit status 127\n", "STEP 2: RUN x\nError: exit status 127"),
+        ("", "compose ended with status 125 and said nothing"),
+    ],
+)
+def test_a_failed_start_ends_with_its_cause(
+    trials: ModuleType, tmp_path: Path, said: str, cause: str
+) -> None:
+    info = raised("RuntimeError", failed_compose(said))
+    error = trial(trials, {**DONE, "exception_info": info}, tmp_path).error
+    assert error is not None
+    assert (error.kind, error.message) == (ErrorKind.ENVIRONMENT, f"RuntimeError: {cause}")

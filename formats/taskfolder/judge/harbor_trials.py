@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -30,6 +31,11 @@ KINDS = {
     "AddTestsDirError": "environment",
     "DownloadVerifierDirError": "environment",
 }
+COMPOSE = re.compile(
+    r"compose command failed .*?Return code: (\d+)\. Stdout: (.*)\. Stderr: (.*?)\.\s*$", re.DOTALL
+)
+FOLLOWS = re.compile(r"^Error: no container with .*no such container\n?", re.MULTILINE)
+"""What podman-compose adds to whatever went wrong before: it starts all the same."""
 UNSET = ("not found in host environment", "Missing Environment Variables")
 
 
@@ -71,7 +77,16 @@ def error_of(info: Mapping[str, Any], *, started: bool, reached: bool) -> dict[s
         kind = "unset-variable"
     if kind is None:
         kind = "environment" if not started else "crash" if reached else "agent-failed"
-    return {"kind": kind, "message": f"{name}: {message}"[-TAIL:]}
+    return {"kind": kind, "message": f"{name}: {cause_in(message)}"[-TAIL:]}
+
+
+def cause_in(message: str) -> str:
+    """What an engine said, without the command line before it and what follows from the cause."""
+    if (failed := COMPOSE.search(message)) is None:
+        return message
+    code, out, err = failed.groups()
+    said = "\n".join(each for each in (out, err) if each and each != "None")
+    return FOLLOWS.sub("", said).strip() or f"compose ended with status {code} and said nothing"
 
 
 def crash_of(error: Exception) -> dict[str, object]:
