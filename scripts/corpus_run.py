@@ -1,38 +1,45 @@
 """Run the tasks of a corpus, before and after conversion: the same outcome, or the reason.
 
-    scripts/corpus_run CORPUS [--sample N] [--sandbox NAME] [--timeout SECONDS] [--jobs N]
+    scripts/corpus_run CORPUS [--sample N] [--sandbox NAME] [--build] [--timeout SECONDS] [--jobs N]
 
 CORPUS is a folder of task sets (scripts/corpus lays published ones out), or one set. Every task
 with an oracle is converted to the first of NeMo Gym, OpenEnv and Verifiers that takes it. It is run
 by the real Harbor, and again as it is after conversion where its files are other ones there; of
 those without an oracle, a sample of N (10) is run by an agent that does nothing. This runs the code
 of these tasks. Of a task that could not be run, the reason is shown: a substitute for its base
-image, or a machine without a network, is no fault of it. The exit status is 0 when no outcome
-differs.
+image, or a machine without a network, is no fault of it. With `--build` an image that such a task
+names and docker or podman (NAME) has not is built under that name from the Dockerfile beside it,
+where that goes. The exit status is 0 when no outcome differs.
 
     eval "$(scripts/sandbox DIR --published)"; eval "$(scripts/frameworks DIR)"
-    scripts/corpus_run CORPUS
+    scripts/corpus_run CORPUS --build
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlconvert import convert, verify
+from rlconvert.engines import ENGINES
 from rlconvert.errors import RlconvertError
 from rlconvert.format import get_format
-from rlconvert.orders import Prepared, Sample, Side
+from rlconvert.orders import Sample, Side
 from rlconvert.pipe import Settings
 from rlconvert.runner import ORACLE
 from rlconvert.sandboxes import Question
 from rlconvert.selection import Selection
 from rlconvert.source import FolderSource
+from rlconvert.verdicts import TaskRun
 from rlconvert.verifying import VerifyRun
 
 from .corpus_sets import TaskSet, find_sets
@@ -41,21 +48,54 @@ READ_AS = "harbor"
 TARGETS = ("nemo", "openenv", "verifiers")
 
 
-def with_oracle(folder: Path) -> tuple[list[str], list[str]]:
-    """The tasks of a set that have an oracle, and those that have none."""
+@dataclass(slots=True)
+class Sorted:
+    """The tasks of a set: with an oracle (and where they are), without, and not to be run."""
+
+    have: dict[str, str] = field(default_factory=dict)
+    lack: list[str] = field(default_factory=list)
+    not_run: list[TaskRun] = field(default_factory=list)
+
+
+def sort(folder: Path) -> Sorted:
+    """The tasks in a folder."""
     side = Side(FolderSource(str(folder)), get_format(READ_AS), {})
-    have: list[str] = []
-    lack: list[str] = []
+    found = Sorted()
     for ref in side.refs(Selection(), Sample()):
         task = side.prepare(ref)
-        if isinstance(task, Prepared):
-            (have if ORACLE in task.agents else lack).append(task.task)
-    return have, lack
+        if isinstance(task, TaskRun):
+            found.not_run.append(task)
+        elif ORACLE in task.agents:
+            found.have[task.task] = ref.path
+        else:
+            found.lack.append(task.task)
+    return found
 
 
 def exactly(tasks: list[str]) -> Selection:
     """These tasks; what means something in a pattern stands for itself."""
     return Selection(include=tuple(task.replace("[", "[[]") for task in tasks))
+
+
+def build_missing(folder: Path, engine: str, seconds: float) -> None:
+    """The image that a task names, out of its Dockerfile. If that fails, running it says why."""
+    facts = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
+    image = facts.get("environment", {}).get("docker_image")
+    context = folder / "environment"
+    if not image or not (context / "Dockerfile").is_file():
+        return
+    if not went_well(engine, "image", "inspect", image, seconds=60):
+        build = ("build", "--network=host", f"--tag={image}", str(context))
+        built = went_well(engine, *build, seconds=seconds)
+        print(f"  {'built' if built else 'not built':<10} {image}", flush=True)
+
+
+def went_well(*command: str, seconds: float) -> bool:
+    """Whether a command went well, in time."""
+    with suppress(subprocess.TimeoutExpired):
+        done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)
+        return done.returncode == 0
+    return False
 
 
 def shortened(problem: str) -> str:
@@ -80,18 +120,23 @@ class Runs:
 
     def run(self, tasks: TaskSet) -> None:
         """One set: what has an oracle on both sides, and a sample of the rest by `nop` alone."""
-        have, lack = with_oracle(tasks.root)
-        print(f"{tasks.name}: {len(have)} with an oracle, {len(lack)} without", flush=True)
+        found = sort(tasks.root)
+        print(f"{tasks.name}: {len(found.have)} with an oracle, {len(found.lack)} without")
+        for each in found.not_run:
+            self.line(each, "not to be run")
+        for place in found.have.values() if self.options.build else ():
+            build_missing(tasks.folder(place), self.options.sandbox, self.options.timeout)
+        left = list(found.have)
         for target in TARGETS:
             out = str(self.work / target / tasks.name)
-            taken = self.convert(tasks, have, target, out)
-            have = [task for task in have if task not in taken]
+            taken = self.convert(tasks, left, target, out)
+            left = [task for task in left if task not in taken]
             if taken:
                 self.verify(tasks, taken, target, against=out)
-        if have:
-            self.verify(tasks, have, "no target takes it")
-        if lack and self.options.sample:
-            self.verify(tasks, lack, "only run before", sample=self.options.sample)
+        if left:
+            self.verify(tasks, left, "no target takes it")
+        if found.lack and self.options.sample:
+            self.verify(tasks, found.lack, "only run before", sample=self.options.sample)
 
     def convert(self, tasks: TaskSet, some: list[str], target: str, out: str) -> list[str]:
         """Convert some tasks, and say which of them are in `out`."""
@@ -145,9 +190,14 @@ class Runs:
             else:
                 after = f"{where}, DIFFERS: {twin.there.reason}: {twin.there.problem}"
             self.differ += everywhere and (twin is None or not twin.equal)
-            self.counts[f"{each.outcome.value}: {each.reason}"] += 1
-            self.compared[after.partition(":")[0]] += 1
-            print(f"  {each.outcome.value:<10} {each.task}: {shortened(each.problem)} [{after}]")
+            self.line(each, after)
+
+    def line(self, run: TaskRun, after: str) -> None:
+        """Count a task, and show how it came out."""
+        self.counts[f"{run.outcome.value}: {run.reason}"] += 1
+        self.compared[after.partition(":")[0]] += 1
+        problem = shortened(run.problem)
+        print(f"  {run.outcome.value:<10} {run.task}: {problem} [{after}]", flush=True)
 
 
 def main() -> int:
@@ -157,9 +207,12 @@ def main() -> int:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--sample", type=int, default=10)
     parser.add_argument("--sandbox", default=os.environ.get("RLCONVERT_SANDBOX"))
+    parser.add_argument("--build", action="store_true")
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
+    if options.build and options.sandbox not in ENGINES:
+        parser.error(f"--build needs --sandbox {' or '.join(ENGINES)}")
     with tempfile.TemporaryDirectory(prefix="corpus-") as work:
         runs = Runs(options, Path(work))
         for tasks in find_sets(options.corpus.resolve()):
