@@ -227,10 +227,6 @@ class Sidecar:
 
     def _merged(self, task: Task, read_as: str, way: str, native: Native) -> Task:
         """An edited task: what it lost by `way` comes from the source as it was."""
-        reader = get_format(self.format).reader(
-            MemorySource(native.tree, name=task.id), self.record.options
-        )
-        old = reader.load(next(iter(reader.refs())))
         ways = get_format(read_as).ways
         dropped = {
             path
@@ -238,6 +234,12 @@ class Sidecar:
             for path, fate in fates.items()
             if fate.fate is Fate.DROPPED
         }
+        if not dropped:
+            return replace(task, place=native.path)
+        reader = get_format(self.format).reader(
+            MemorySource(native.tree, name=task.id), self.record.options
+        )
+        old = reader.load(next(iter(reader.refs())))
         inner = [path.removeprefix("steps.") for path in dropped if path.startswith("steps.")]
         if inner and len(old.steps) != len(task.steps):
             raise stale("the task has other steps than the sidecar knows").for_task(task.id)

@@ -2,20 +2,23 @@
 
 Two comparisons. With the sidecar every converted task must come back byte for byte, with modes,
 links and empty folders, and so must the files of no task. Without it the task must come back with
-the same meaning: every field of the model equal, but those the report says are lost.
+the same meaning: every field of the model equal, but those the report says are lost. Where the
+other format has the same meaning in another form, that is seen once the task is back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from .errors import ExitCode, RlconvertError, RoundTripDiffers
 from .files import FileTree
 from .format import Fate, FieldFate, Format, Options, get_format
-from .model import Task, differing_fields
+from .model import Task, TaskRef, differing_fields
 from .pipe import Conversion, Settings, convert
 from .sidecar import MANIFEST, TaskRecord, parse
+from .sink import OURS
 from .source import FolderSource, Source
 
 
@@ -116,6 +119,8 @@ class _Comparison:
         options: Options,
         result: RoundTrip,
     ) -> None:
+        self._formats = source_format, middle
+        self._there_at, self._options = there_at, options
         self._reader = source_format.reader(source, options)
         there = FolderSource(there_at, name=source.name)
         back = FolderSource(back_at, name=source.name)
@@ -129,6 +134,7 @@ class _Comparison:
         self._ways = middle.ways
         self._result = result
         self._name = source_format.name
+        self._source_name = source.name
 
     def shared(self, *, everything: bool) -> None:
         """The files of no task. A registry may have lost the tasks that were left out."""
@@ -139,9 +145,10 @@ class _Comparison:
             self._result.differences.append(Difference("", paths))
 
     def tasks(self) -> Iterator[tuple[str, Difference | None]]:
-        """Each converted task, and what of it did not come back."""
+        """Each converted task, and what of it did not come back; last those in another form."""
         there = {ref.id: ref for ref in self._there_reader.refs()}
         back = {ref.id: ref for ref in self._back_reader.refs()}
+        later: list[tuple[TaskRef, tuple[str, ...]]] = []
         for ref in self._reader.refs():
             if ref.id not in self._became:
                 continue
@@ -154,12 +161,49 @@ class _Comparison:
             if middle is not None:
                 fates = self._ways[self._became[ref.id].way]
                 lost = self._changed_meaning(task, self._there_reader.load(middle), fates)
-            self._result.same_bytes += not paths
-            self._result.same_meaning += not lost
-            difference = Difference(ref.id, paths, lost) if paths or lost else None
-            if difference is not None:
-                self._result.differences.append(difference)
-            yield ref.id, difference
+                if any(fates[path].fate is Fate.TRANSLATED for path in lost if path in fates):
+                    later.append((ref, paths))
+                    continue
+            yield self._compared(ref.id, paths, lost)
+        if later:
+            yield from self._in_another_form(later)
+
+    def _compared(
+        self, task: str, paths: tuple[str, ...], lost: tuple[str, ...]
+    ) -> tuple[str, Difference | None]:
+        self._result.same_bytes += not paths
+        self._result.same_meaning += not lost
+        difference = Difference(task, paths, lost) if paths or lost else None
+        if difference is not None:
+            self._result.differences.append(difference)
+        return task, difference
+
+    def _in_another_form(
+        self, refs: list[tuple[TaskRef, tuple[str, ...]]]
+    ) -> Iterator[tuple[str, Difference | None]]:
+        """The tasks as they come back without the sidecar, which is gone after this."""
+        source_format, middle = self._formats
+        Path(self._there_at, OURS).rename(f"{self._there_at}{OURS}")
+        out = f"{self._there_at}-alone"
+        there = FolderSource(self._there_at, name=self._source_name)
+        back = convert(there, middle, [source_format.name], out, Settings(options=self._options))
+        if back.error is not None:
+            for ref, paths in refs:
+                yield self._compared(ref.id, paths, ("steps",))
+            return
+        alone = FolderSource(out, name=self._source_name)
+        reader = source_format.reader(alone, self._options)
+        after = {ref.id: ref for ref in reader.refs()}
+        records = [parse(TaskRecord, line, MANIFEST) for line in alone.lines(MANIFEST)]
+        returned = {record.task: record.targets[source_format.name] for record in records}
+        for ref, paths in refs:
+            target = returned.get(self._became[ref.id].id)
+            lost: tuple[str, ...] = ("steps",)
+            if target is not None and target.id in after:
+                fates = source_format.ways[target.way]
+                task = reader.load(after[target.id])
+                lost = self._changed_meaning(self._reader.load(ref), task, fates)
+            yield self._compared(ref.id, paths, lost)
 
     def _changed_bytes(self, before: Task, after: Task) -> tuple[str, ...]:
         mine, theirs = before.native[self._name], after.native[self._name]

@@ -25,6 +25,7 @@ CASES: list[tuple[str, Path, str, Sequence[str]]] = [
         for name in HARBOR_SETS
     ),
     ("nemo-to-harbor/registry", GOLDEN / "harbor-to-nemo" / "registry", "nemo", ["harbor"]),
+    ("nemo-to-harbor/scored", FIXTURES / "nemo" / "scored", "nemo", ["harbor"]),
     ("harbor-to-verifiers/registry", FIXTURES / "harbor" / "registry", "harbor", ["verifiers"]),
     ("harbor-to-openenv/registry", FIXTURES / "harbor" / "registry", "harbor", ["openenv"]),
     ("harbor-to-four/root-level", FIXTURES / "harbor" / "root-level", "harbor", FOUR),

@@ -7,6 +7,9 @@ from rlconvert.model import field_paths
 
 from .tables import show_rows
 
+_ABREAST = 5
+"""Ways that a line of 100 characters has room for."""
+
 
 def formats_facts() -> dict[str, object]:
     """Everything the formats declare, for ``--json``."""
@@ -48,10 +51,12 @@ def show_formats(*, matrix: bool) -> None:
         )
         return
     for each in every:
-        show_rows(
-            (f"into {each.name}", *each.ways),
-            (
-                (path, *(fates[path].fate.value for fates in each.ways.values()))
-                for path in field_paths()
-            ),
-        )
+        ways = list(each.ways)
+        for some in (ways[at : at + _ABREAST] for at in range(0, len(ways), _ABREAST)):
+            show_rows(
+                (f"into {each.name}", *some),
+                (
+                    (path, *(each.ways[way][path].fate.value for way in some))
+                    for path in field_paths()
+                ),
+            )

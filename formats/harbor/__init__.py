@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rlconvert.format import Aim, Finding, Format, Options, Reader, Writer
-from rlconvert.formats.taskfolder.fates import IDENTITY, REBUILT, REFUSALS
+from rlconvert.formats.taskfolder.choices import BASE_IMAGE
+from rlconvert.formats.taskfolder.fates import IDENTITY, REBUILT, REFUSALS, SCORED
 from rlconvert.formats.taskfolder.scrutiny import host_access, weaknesses
 from rlconvert.judge import Hearing, Judge, Runner, Verdict
 
@@ -63,8 +64,9 @@ FORMAT = Format(
     sniff=_sniff,
     reader=_reader,
     writer=_writer,
-    ways=MappingProxyType({"identity": IDENTITY, "rebuilt": REBUILT}),
+    ways=MappingProxyType({"identity": IDENTITY, "rebuilt": REBUILT, "scored": SCORED}),
     refusals=REFUSALS,
+    writer_options=(BASE_IMAGE,),
     judge=JUDGE,
     host_access=host_access,
     weaknesses=weaknesses,

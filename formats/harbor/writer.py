@@ -18,6 +18,7 @@ from rlconvert.format import (
     RepoNote,
     Written,
 )
+from rlconvert.formats.taskfolder.choices import base_image_from
 from rlconvert.formats.taskfolder.folder import FORMAT
 from rlconvert.formats.taskfolder.layouts import MANIFEST, REGISTRY
 from rlconvert.formats.taskfolder.registries import (
@@ -33,6 +34,7 @@ from rlconvert.formats.taskfolder.saying import (
     git_links,
     own_extras,
     rebuilt_rewards,
+    row_remarks,
 )
 from rlconvert.model import Native, Repo, Task
 
@@ -47,11 +49,13 @@ class HarborWriter:
         self._repo = repo
         self._alone = aim.alone
         self._home = aim.home
+        self._base_image = base_image_from(aim.options)
 
     def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
-        tree = folder_of(task)
-        if isinstance(tree, Refusal):
-            return tree
+        folder = folder_of(task, self._base_image)
+        if isinstance(folder, Refusal):
+            return folder
+        task, tree = folder.task, folder.tree
         name = folder_name(task, shared=not self._alone)
         if isinstance(name, Refusal):
             return name
@@ -62,7 +66,7 @@ class HarborWriter:
         elif task.place is not None and self._home:
             path = task.place
         return Written(
-            way="rebuilt" if native is None else "identity",
+            way=folder.way or "identity",
             id=name,
             native=Native(path, tree),
             parts=(PutTree(path, tree), *listed(FORMAT, task.id, path, tasksets)),
@@ -70,7 +74,8 @@ class HarborWriter:
                 *own_extras(task, Fate.EXACT),
                 *git_links(task, Fate.EXACT),
                 *foreign_extras(task, FORMAT),
-                *rebuilt_rewards(task, tree),
+                *rebuilt_rewards(folder),
+                *row_remarks(task),
             ),
         )
 

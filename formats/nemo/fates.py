@@ -47,10 +47,21 @@ _ROW = dict(IDENTITY) | {
 }
 """A row is written from the model, flat and without routing keys."""
 
+FROM_ROW = "from its row"
+_BACK = dict.fromkeys(
+    field_paths(),
+    FieldFate(
+        fate=Fate.TRANSLATED,
+        reason="the row that the folder was made from; the folder is made from it again",
+    ),
+)
+"""An untouched folder of ours goes back to the row it was."""
+
 WAYS: Mapping[str, Mapping[str, FieldFate]] = MappingProxyType(
     {
         "identity": IDENTITY,
         "row": MappingProxyType(_ROW),
+        FROM_ROW: MappingProxyType(_BACK),
         "delegated": MappingProxyType(_DELEGATED),
         "rebuilt": MappingProxyType(_DELEGATED | {"steps.prompt": REBUILT["steps.prompt"]}),
     }

@@ -13,6 +13,7 @@ from rlconvert.card import licence_of
 from rlconvert.errors import UnknownFormat
 from rlconvert.format import Finding, Options
 from rlconvert.model import Repo, RowRef, Task, TaskRef
+from rlconvert.provenance import targets_of
 from rlconvert.source import BOOKKEEPING, Source
 
 from .configs import MAX_YAML, find_configs, is_config
@@ -114,7 +115,12 @@ def open_reader(source: Source, options: Options) -> NemoReader:
 
 
 def sniff(source: Source) -> Finding | None:
-    """A config of NeMo Gym, or rows of its shape."""
+    """A config of NeMo Gym, or rows of its shape.
+
+    A config is no sign of rows in a repo that was converted away from here, for others alone.
+    """
+    if (written_for := targets_of(source)) and FORMAT not in written_for:
+        return None
     for path in find_configs(source):
         if is_config(source, path) and b"jsonl_fpath" in source.read(path, MAX_YAML):
             return Finding(format=FORMAT, layout="config and rows", because=path)

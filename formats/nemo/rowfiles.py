@@ -35,7 +35,7 @@ from .jsonline import parse_line
 from .layout import AGENT as HARBOR_AGENT
 from .recognise import Grader, recognise
 from .rowshape import RowParts, take_apart
-from .servers import schemas
+from .servers import AGENTS, schemas
 
 FORMAT = "nemo"
 SERVER_OPTION, CONFIG_OPTION = "nemo-server", "nemo-config"
@@ -47,7 +47,10 @@ _SPLITS = ("train", "validation", "example", "benchmark")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSource:
-    """A file of rows. `component` grades them, by the settings `rule`; None: nobody knows who."""
+    """A file of rows. `component` grades them, by the settings `rule`; None: nobody knows who.
+
+    `agents` are the implementations that configs have run them.
+    """
 
     path: str
     component: str | None
@@ -55,6 +58,7 @@ class RowSource:
     because: str
     tasksets: tuple[str, ...]
     declared: bool
+    agents: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -144,6 +148,9 @@ def _declared(path: str, datasets: list[Dataset]) -> RowSource:
         because=because,
         tasksets=tuple(dict.fromkeys(_key(each) for each in datasets)),
         declared=True,
+        agents=frozenset(
+            each.instance.implementation for each in datasets if each.instance.kind == AGENTS
+        ),
     )
 
 

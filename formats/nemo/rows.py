@@ -1,4 +1,5 @@
-"""A row of NeMo Gym <-> a task. Its reward is the server's own: `Hosted`, never imitated.
+"""A row of NeMo Gym <-> a task. Its reward is `Scored` where a scorer is proved to give what the
+server gives (`rules.py`); else the server's own: `Hosted`, never imitated.
 
 The fields a server reads are the reward's payload, in the places where the server looks for them.
 Without a known server nothing says what they mean: they are kept as extras, and only NeMo Gym can
@@ -15,7 +16,7 @@ from typing import cast
 from rlconvert.data import Data
 from rlconvert.errors import RlconvertError
 from rlconvert.model import Native, Remark, RowLine, Step, Task
-from rlconvert.reward import Hosted
+from rlconvert.reward import Hosted, Scored
 from rlconvert.runtime import Function, Runtime
 
 from .jsonline import Json, beyond_64_bits, parse_line
@@ -25,8 +26,10 @@ from .params import Request, params_from_request, request_from_params
 from .recognise import recognise
 from .rowfiles import FORMAT, NOT_KNOWN, RowSource
 from .rowshape import RowParts, placed, take_apart
+from .rules import known_rule
 from .servers import METADATA, VERSION, Schema, lifted, schemas, without_padding
 
+NOT_AS_DATA = "its rule is not known as data"
 _LONG = re.compile(rb"[0-9]{19}")
 
 
@@ -61,12 +64,12 @@ def _task(name: str, line: bytes, place: Place) -> Task:
             if beyond_64_bits(inside):
                 notices.lost(field, "an integer beyond 64 bits, which rollouts get as a float")
     extras: dict[str, Data] = dict(request.extras)
-    reward = None
+    reward: Hosted | Scored | None = None
     if component is None:
         extras |= {f"/{key}": cast("Data", value) for key, value in parts.fields.items()}
         notices.remarks.append(Remark("reward", NOT_KNOWN, doubt))
     else:
-        fields = _payload(parts, component, line, notices)
+        fields, fits = _payload(parts, component, line, notices)
         reward = Hosted(
             framework=FORMAT,
             component=component,
@@ -74,6 +77,11 @@ def _task(name: str, line: bytes, place: Place) -> Task:
             config=place.file.rule,
             payload=cast("Mapping[str, Data]", fields),
         )
+        known = known_rule(reward, place.file.agents) if fits else None
+        if isinstance(known, str):
+            notices.remarks.append(Remark("reward", NOT_AS_DATA, known))
+        elif known is not None:
+            reward, extras = known.rule, {**known.others, **extras}
     return Task(
         id=name,
         steps=(Step(name="", prompt=request.prompt),),
@@ -84,11 +92,13 @@ def _task(name: str, line: bytes, place: Place) -> Task:
     )
 
 
-def _payload(parts: RowParts, component: str, line: bytes, notices: Notices) -> Mapping[str, Json]:
-    """What the server reads, less what tables left behind."""
+def _payload(
+    parts: RowParts, component: str, line: bytes, notices: Notices
+) -> tuple[Mapping[str, Json], bool]:
+    """What the server reads, less what tables left behind; and whether its schema takes that."""
     schema = schemas().get(component)
     if schema is None:
-        return parts.fields
+        return parts.fields, False
     fields = parts.fields
     inside = fields.get(METADATA)
     known = inside.keys() if isinstance(inside, Mapping) else set()
@@ -101,7 +111,7 @@ def _payload(parts: RowParts, component: str, line: bytes, notices: Notices) -> 
         fields = _unpadded(fields, schema, notices)
     if (misfit := schema.fits(lifted(fields))) is not None:
         notices.odd("reward", f"{misfit}, as {component} has it")
-    return fields
+    return fields, misfit is None
 
 
 def _unpadded(fields: Mapping[str, Json], schema: Schema, notices: Notices) -> Mapping[str, Json]:

@@ -6,6 +6,7 @@ the file they stand in and by the config that lists it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,7 +25,6 @@ from rlconvert.format import (
     Written,
 )
 from rlconvert.model import Native, Repo, RowLine, Step, Task, Taskset
-from rlconvert.reward import Hosted
 from rlconvert.runtime import Runtime
 
 from .fates import REFUSALS
@@ -45,6 +45,7 @@ from .rowindex import digest_id
 from .rownotes import notes_on, said_of, set_note, what_was_found
 from .rows import row_from_task
 from .rowshape import content_of, take_apart, usable_name
+from .rules import hosted_rule
 from .servers import schemas
 
 FORMAT = "nemo"
@@ -66,8 +67,8 @@ _BENCHMARK = (
 
 def is_row_task(task: Task) -> bool:
     """Whether a task is a row of NeMo Gym, its own bytes or what the model knows of one."""
-    if isinstance(task.reward, Hosted):
-        return task.reward.framework == FORMAT
+    if hosted_rule(task) is not None:
+        return True
     native = task.native.get(FORMAT)
     if native is not None:
         return not native.tree.entries
@@ -107,17 +108,20 @@ class RowWriter:
             notes=tuple(notes_on(task, Fate.TRANSLATED)),
         )
 
-    def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
-        """A flat row of the environment of its first taskset."""
-        line, rule = self._line(task), task.reward
+    def task(
+        self, task: Task, tasksets: tuple[str, ...], *, verbatim: bool = False
+    ) -> Written | Refusal:
+        """A flat row of the environment of its first taskset; `verbatim`: its own bytes."""
+        line = task.native[FORMAT].rows[0].line if verbatim else self._line(task)
         if isinstance(line, Refusal):
             return line
-        if not isinstance(rule, Hosted):
+        rule = hosted_rule(task)
+        if rule is None:
             return self._unknown(task)
         key = tasksets[0]
-        path = self._path(key, rule.component)
+        path = self._path(key, rule.component, rule.config)
         said = json.dumps([key, rule.component, rule.config], sort_keys=True)
-        notes = list(notes_on(task, Fate.TRANSLATED))
+        notes = list(notes_on(task, Fate.EXACT if verbatim else Fate.TRANSLATED))
         if len(tasksets) > 1:
             notes.append(
                 Note(
@@ -136,14 +140,15 @@ class RowWriter:
         )
 
     def _line(self, task: Task) -> bytes | Refusal:
-        if not isinstance(task.reward, Hosted):
+        rule = hosted_rule(task)
+        if rule is None:
             return self._unknown(task)
         if more := _beyond_a_row(task):
             return Refusal(
                 reason="not-a-row", problem=f"{REFUSALS['not-a-row']}: {more}", field=more
             )
         try:
-            return to_line(row_from_task(task, task.reward))
+            return to_line(row_from_task(task, rule))
         except ValueError as error:
             return Refusal(
                 reason="row-cannot-say",
@@ -162,13 +167,16 @@ class RowWriter:
             remedy="Name it with --nemo-server, or give its config with --nemo-config",
         )
 
-    def _path(self, key: str, component: str) -> str:
+    def _path(self, key: str, component: str, rule: Mapping[str, Data]) -> str:
         taskset = self._tasksets[key]
-        agent = slug(_agent(taskset, component))
-        return f"data/{self._environment(taskset, component)}/{agent}-{self._part(taskset)}.jsonl"
+        agent, name = slug(_agent(taskset, component)), self._environment(taskset, component, rule)
+        return f"data/{name}/{agent}-{self._part(taskset)}.jsonl"
 
-    def _environment(self, taskset: Taskset, component: str) -> str:
+    def _environment(self, taskset: Taskset, component: str, rule: Mapping[str, Data]) -> str:
         name = self._names[_group(taskset)]
+        if FORMAT not in taskset.extras and rule:  # another such folder may have another rule
+            said = json.dumps(rule, sort_keys=True).encode()
+            return f"{name}-{slug(component)}-{hashlib.sha256(said).hexdigest()[:6]}"
         stated = said_of(taskset).get("/component")
         if stated in (None, component) and taskset.extras:
             several = "/config" not in said_of(taskset) and stated != component
@@ -192,7 +200,7 @@ class RowWriter:
             mark, _, said = file.label.partition("\n")
             if mark == _MARK and said:
                 key, component, rule = json.loads(said)
-                name = self._environment(self._tasksets[key], component)
+                name = self._environment(self._tasksets[key], component, rule)
                 written.setdefault(name, []).append((path, key, component, rule))
         if written:
             yield from self._add_empty(written)
@@ -207,13 +215,13 @@ class RowWriter:
             if "/empty" not in said:
                 continue
             component = str(said.get("/component"))
-            sisters = written.get(self._environment(taskset, component), [])
+            sisters = written.get(self._environment(taskset, component, {}), [])
             rule = next((each[3] for each in sisters if each[2] == component), None)
             if rule is None:
                 reason = "an environment whose row files have no rows is not written"
                 yield set_note(reason, str(said["/empty"]), fate=Fate.DROPPED)
                 continue
-            path = self._path(taskset.key, component)
+            path = self._path(taskset.key, component, {})
             sisters.append((path, taskset.key, component, rule))
             yield PutFile(path, Blob(b""))
 

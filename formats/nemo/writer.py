@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rlconvert.errors import UsageError
 from rlconvert.files import Blob, name_fault
@@ -35,13 +35,14 @@ from rlconvert.formats.taskfolder.saying import (
     git_links,
     own_extras,
     rebuilt_rewards,
+    reward_names,
 )
 from rlconvert.links import links_to_nothing
 from rlconvert.model import Native, Repo, RowLine, Step, Task, Taskset
 from rlconvert.reward import Script, StepRewards
 
 from .card import reward_section, use_section
-from .fates import REFUSALS
+from .fates import FROM_ROW, REFUSALS
 from .layout import (
     AdoptedFrom,
     AgentConfig,
@@ -54,6 +55,7 @@ from .layout import (
 )
 from .licences import UNKNOWN, nemo_licence
 from .naming import harbor_instance, slug, slugs
+from .returning import lost_on_return, task_of_row
 from .rowwriter import RowWriter, folder_tasksets, is_row_label, is_row_task
 
 FORMAT = "nemo"
@@ -90,18 +92,24 @@ class NemoWriter:
 
     def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
         own = task.native.get(FORMAT)
+        before = task_of_row(task)
+        if before is not None:
+            return self._returned(task, before, tasksets)
         if is_row_task(task):
-            if own is not None and self._alone:
-                return self._rows.home(task, normalise=self._choices.normalise)
-            return self._rows.task(task, tasksets)
+            row = self._row(task, tasksets)
+            # A folder that the sidecar knows to be untouched, though this version writes others.
+            if isinstance(row, Written) and isinstance(task.reward, Script):
+                return replace(row, way=FROM_ROW)
+            return row
         if own is not None and own.rows and self._alone:
             rows = tuple(AppendRow(row.path, row.line, at=row.at) for row in own.rows)
             return Written(
                 way="identity", id=task.id, native=own, parts=(PutTree(own.path, own.tree), *rows)
             )
-        tree = folder_of(task)
-        if isinstance(tree, Refusal):
-            return tree
+        made = folder_of(task)
+        if isinstance(made, Refusal):
+            return made
+        tree = made.tree
         if self._choices.repo_id is not None and any(links_to_nothing(tree)):
             return _refuse("link-to-nothing", "files", "Remove the link, or leave --repo-id out")
         name = self._name(task)
@@ -126,9 +134,26 @@ class NemoWriter:
                 *own_extras(task, Fate.DELEGATED),
                 *git_links(task, Fate.DELEGATED),
                 *foreign_extras(task, FOLDER, FORMAT),
-                *rebuilt_rewards(task, tree),
+                *rebuilt_rewards(made),
             ),
         )
+
+    def _row(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
+        if FORMAT in task.native and self._alone:
+            return self._rows.home(task, normalise=self._choices.normalise)
+        return self._rows.task(task, tasksets)
+
+    def _returned(
+        self, task: Task, before: Task, tasksets: tuple[str, ...]
+    ) -> Written | Refusal:  # fmt: skip
+        """A folder that was made from a row, as that row."""
+        if FORMAT in task.native:
+            row = self._row(replace(before, native=task.native), tasksets)
+        else:
+            row = self._rows.task(before, tasksets, verbatim=True)
+        if isinstance(row, Refusal):
+            return row
+        return replace(row, way=FROM_ROW, notes=(*row.notes, *lost_on_return(task)))
 
     def _name(self, task: Task) -> str | Refusal:
         """The folder's name. The agent looks a trial up by the last part of `[task].name`."""
@@ -290,8 +315,7 @@ class NemoWriter:
 
 
 def _keys(task: Task, step: Step) -> tuple[str, ...] | None:
-    rule = step.reward or task.reward
-    return rule.keys if isinstance(rule, Script) else None
+    return reward_names(step.reward or task.reward)
 
 
 def _refuse(reason: str, field: str, remedy: str) -> Refusal:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rlconvert.format import Aim, Finding, Format, Option, Options, Reader, Writer
+from rlconvert.formats.taskfolder.choices import BASE_IMAGE
 from rlconvert.formats.taskfolder.fates import REFUSALS as FOLDER_REFUSALS
 from rlconvert.formats.taskfolder.scrutiny import host_access, weaknesses
 from rlconvert.judge import Hearing, Judge, Runner, Verdict
@@ -71,6 +72,7 @@ FORMAT = Format(
         Option(
             name="repo-id", help="The Hub repo (org/name) the output is for; the card names it."
         ),
+        BASE_IMAGE,
     ),
     judge=JUDGE,
     host_access=host_access,

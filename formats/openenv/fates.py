@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from rlconvert.format import Fate, FieldFate
-from rlconvert.formats.taskfolder.fates import IDENTITY
+from rlconvert.formats.taskfolder.fates import IDENTITY, MADE
 from rlconvert.model import field_paths
 
 REFUSALS: Mapping[str, str] = MappingProxyType(
@@ -37,5 +37,6 @@ WAYS: Mapping[str, Mapping[str, FieldFate]] = MappingProxyType(
         "identity": IDENTITY,
         "delegated": MappingProxyType(_FIELDS),
         "rebuilt": MappingProxyType(_FIELDS | {"steps.prompt": _REBUILT}),
+        "scored": MappingProxyType(_FIELDS | dict(MADE)),
     }
 )

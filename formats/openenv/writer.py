@@ -21,7 +21,7 @@ from rlconvert.format import (
     RepoPart,
     Written,
 )
-from rlconvert.formats.taskfolder.choices import repo_id_from
+from rlconvert.formats.taskfolder.choices import base_image_from, repo_id_from
 from rlconvert.formats.taskfolder.folder import CONFIG, read_config
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
 from rlconvert.formats.taskfolder.layouts import REGISTRY
@@ -31,10 +31,11 @@ from rlconvert.formats.taskfolder.saying import (
     foreign_extras,
     own_extras,
     rebuilt_rewards,
+    reward_names,
+    row_remarks,
 )
 from rlconvert.formats.taskfolder.tables import TaskOs
 from rlconvert.model import Native, Repo, Task
-from rlconvert.reward import Script
 
 from .card import reward_section, use_section
 from .fates import REFUSALS
@@ -50,6 +51,7 @@ class OpenEnvWriter:
         self._repo = repo
         self._alone = aim.alone
         self._home = aim.home
+        self._base_image = base_image_from(aim.options)
         self._repo_id = repo_id_from(aim.options)
         self._key = aim.options.get("reward-key")
 
@@ -60,9 +62,10 @@ class OpenEnvWriter:
         if own is not None and self._alone:
             parts = (PutTree(own.path, own.tree),)
             return Written(way="identity", id=task.id, native=own, parts=parts)
-        tree = folder_of(task)
-        if isinstance(tree, Refusal):
-            return tree
+        folder = folder_of(task, self._base_image)
+        if isinstance(folder, Refusal):
+            return folder
+        task, tree = folder.task, folder.tree
         name = folder_name(task, shared=not self._alone)
         if isinstance(name, Refusal):
             return name
@@ -70,7 +73,7 @@ class OpenEnvWriter:
             return fault
         path = f"tasks/{name}"
         return Written(
-            way="delegated" if FOLDER in task.native else "rebuilt",
+            way=folder.way or "delegated",
             id=name,
             native=Native(path, tree),
             parts=(PutTree(path, tree), ListItem(FORMAT, name)),
@@ -78,7 +81,8 @@ class OpenEnvWriter:
                 *_notes(task, tree),
                 *own_extras(task, Fate.DELEGATED),
                 *foreign_extras(task, FOLDER),
-                *rebuilt_rewards(task, tree),
+                *rebuilt_rewards(folder),
+                *row_remarks(task),
             ),
         )
 
@@ -129,8 +133,7 @@ class OpenEnvWriter:
 
 def _keys(task: Task) -> Iterator[tuple[str, ...] | None]:
     for step in task.steps:
-        rule = step.reward or task.reward
-        yield rule.keys if isinstance(rule, Script) else None
+        yield reward_names(step.reward or task.reward)
 
 
 def _notes(task: Task, tree: FileTree) -> Iterator[Note]:

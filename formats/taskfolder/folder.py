@@ -20,7 +20,7 @@ from rlconvert.errors import Malformed, RlconvertError, TooBig, UnsafePath
 from rlconvert.files import Blob, Entry, File, FileTree, Link
 from rlconvert.model import Native, Oracle, Step, Task
 from rlconvert.prompt import Messages
-from rlconvert.reward import Script, StepRewards
+from rlconvert.reward import Scored, Script, StepRewards
 from rlconvert.runtime import Build, Compose, Image, NoRuntime, Place, Runtime
 
 from .config_model import (
@@ -40,10 +40,18 @@ from .config_model import (
     table_from_verifier,
     verifier_from_table,
 )
-from .demands import bundles_tests, check_folder, read_instruction, script_name, verifier_os
+from .demands import (
+    bundles_tests,
+    check_folder,
+    is_separate,
+    read_instruction,
+    script_name,
+    verifier_os,
+)
 from .documents import Value
 from .problems import DocumentRefused, Reason
 from .rewards import reward_keys
+from .scored import rule_of
 from .tables import RewardStrategy, SolutionTable, StepTable, TaskTable
 from .toml_schema import TaskToml, decode_task_toml, encode_task_toml
 
@@ -197,8 +205,11 @@ def without_canary(text: str) -> str:
     return "\n".join(lines[start:])
 
 
-def _reward(tree: FileTree, config: TaskTable) -> Script | None:
+def _reward(tree: FileTree, config: TaskTable) -> Script | Scored | None:
     script = script_name(verifier_os(config, None), "test")
+    shared = not config.steps and not is_separate(config, None)
+    if shared and (rule := rule_of(tree.below("tests"))) is not None:
+        return rule
     if bundles_tests(tree, config, None) or f"tests/{script}" in tree:
         return Script(script, reward_keys(tree.below("tests")))
     return None

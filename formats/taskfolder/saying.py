@@ -6,6 +6,9 @@ there is none.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from pydantic import ValidationError
 
 from rlconvert.errors import RlconvertError, UnsafePath
@@ -14,19 +17,42 @@ from rlconvert.format import Fate, Note, Refusal
 from rlconvert.links import check_links, links_to_nothing
 from rlconvert.model import Task, differing_fields
 from rlconvert.prompt import Messages
-from rlconvert.reward import Script
+from rlconvert.reward import Hosted, Reward, Scored, Script, Submission
 from rlconvert.runtime import EnvServer, Function
 
 from .fates import REFUSALS
 from .folder import FORMAT, folder_from_task, task_from_folder
 from .problems import CannotEncode
+from .scored import KEYS, in_container
 
 
-def folder_of(task: Task) -> FileTree | Refusal:
-    """The task's own folder where it has one, else one written from the model."""
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder, and the task as it says it. `way`: how the task came to it, unless it had it."""
+
+    task: Task
+    tree: FileTree
+    way: Literal["rebuilt", "scored"] | None = None
+
+
+def folder_of(task: Task, base_image: str | None = None) -> Folder | Refusal:
+    """The task's own folder where it has one, else one written from the model.
+
+    What was a prompt and a rule alone gets a container, made from `base_image`.
+    """
     native = task.native.get(FORMAT)
     if native is not None:
-        return native.tree
+        return Folder(task, native.tree)
+    made = in_container(task, base_image)
+    if isinstance(made, Refusal):
+        return made
+    tree = _written(made)
+    if isinstance(tree, Refusal):
+        return tree
+    return Folder(made, tree, "rebuilt" if made is task else "scored")
+
+
+def _written(task: Task) -> FileTree | Refusal:
     if refusal := _refusal(task):
         return refusal
     try:
@@ -48,19 +74,22 @@ def _changed(task: Task, tree: FileTree) -> Refusal | None:
     except RlconvertError as error:
         return _refuse("not-a-task-folder", "files", f": {error}")
     for step, other in zip(task.steps, read.steps, strict=True):
-        rule, known = step.reward or task.reward, other.reward or read.reward
-        if not (isinstance(rule, Script) and isinstance(known, Script)):
-            return _refuse("no-reward-script", "reward")
-        if rule.command != known.command:
-            return _refuse("other-script", "reward", f" ({rule.command}, not {known.command})")
+        match step.reward or task.reward, other.reward or read.reward:
+            case Script(command=command), Script(command=known):
+                if command != known:
+                    return _refuse("other-script", "reward", f" ({command}, not {known})")
+            case Scored() as rule, known_rule if rule == known_rule:
+                continue
+            case _:
+                return _refuse("no-reward-script", "reward")
     return None
 
 
-def rebuilt_rewards(task: Task, tree: FileTree) -> tuple[Note, ...]:
+def rebuilt_rewards(folder: Folder) -> tuple[Note, ...]:
     """Notes when reading the folder that was written tells other names of rewards."""
-    if FORMAT in task.native:
+    if folder.way is None:
         return ()
-    changed = differing_fields(task, task_from_folder(task.id, "", tree))
+    changed = differing_fields(folder.task, task_from_folder(folder.task.id, "", folder.tree))
     return tuple(
         Note(
             field=path,
@@ -97,8 +126,8 @@ def _refusal(task: Task) -> Refusal | None:
         if not isinstance(step.prompt, Messages) or step.prompt.plain is None:
             return _refuse("prompt-not-text", "steps.prompt")
         rule = step.reward or task.reward
-        if not isinstance(rule, Script):
-            return _refuse("no-reward-script", "reward")
+        if not _is_in_files(rule):
+            return _refuse("no-reward-script", "reward", _who_grades(task, rule))
     runtimes = [task.runtime, task.verifier.runtime, *(s.verifier.runtime for s in task.steps)]
     for runtime in runtimes:
         if runtime is None:
@@ -108,6 +137,47 @@ def _refusal(task: Task) -> Refusal | None:
         if any(isinstance(tool, Function) for tool in runtime.tools or ()):
             return _refuse("functions", "runtime")
     return None
+
+
+def _is_in_files(rule: Reward | None) -> bool:
+    """Whether files of the task grade an answer that is in files."""
+    if isinstance(rule, Scored):
+        return rule.submission is Submission.FILE
+    return isinstance(rule, Script)
+
+
+def _who_grades(task: Task, rule: Reward | None) -> str:
+    """Who does, and what its reader says of that."""
+    if not isinstance(rule, Hosted):
+        return ""
+    native = task.native.get(rule.framework)
+    remarks = () if native is None else native.remarks
+    said = [each.detail for each in remarks if each.field == "reward" and each.detail]
+    return f": {rule.component} grades it" + "".join(f"; {each}" for each in said)
+
+
+def reward_names(rule: Reward | None) -> tuple[str, ...] | None:
+    """The named rewards that a rule in a folder writes, as far as they are known.
+
+    None of them: one number without a name.
+    """
+    match rule:
+        case Script(keys=keys):
+            return keys
+        case Scored():
+            return KEYS
+        case _:
+            return None
+
+
+def row_remarks(task: Task) -> tuple[Note, ...]:
+    """What was noticed about the row that a task was: the folder says what the row means."""
+    return tuple(
+        Note(field=each.field, fate=Fate.TRANSLATED, reason=each.reason, detail=each.detail)
+        for native in task.native.values()
+        if native.rows and not native.tree
+        for each in native.remarks
+    )
 
 
 def _refuse(reason: str, field: str, more: str = "") -> Refusal:

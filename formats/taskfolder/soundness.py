@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from rlconvert.files import File, FileTree
 from rlconvert.model import Step, Task
-from rlconvert.reward import Script
+from rlconvert.reward import Scored, Script
 from rlconvert.runtime import Build, Compose, Image
 from rlconvert.soundness import Weakness
 
@@ -56,7 +56,7 @@ def weaknesses(task: Task) -> tuple[Weakness, ...]:
         *_of_oracles(task),
         *_of_variables(task),
     ]
-    if any(isinstance(step.reward or task.reward, Script) for step in task.steps):
+    if any(isinstance(step.reward or task.reward, Script | Scored) for step in task.steps):
         found += [
             _weakness(each.reason, each.field, each.file, f"as {each.seen}")
             for each in seen_by_agent(task)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from rlconvert.format import Fate, FieldFate
-from rlconvert.formats.taskfolder.fates import IDENTITY
+from rlconvert.formats.taskfolder.fates import IDENTITY, MADE
 from rlconvert.model import field_paths
 
 FAILS_TO_LOAD: Mapping[str, str] = MappingProxyType(
@@ -89,5 +89,7 @@ WAYS: Mapping[str, Mapping[str, FieldFate]] = MappingProxyType(
         "rebuilt, imaged": MappingProxyType(
             _FIELDS | {"steps.prompt": _REBUILT, "runtime": _IMAGED}
         ),
+        "scored": MappingProxyType(_FIELDS | dict(MADE)),
+        "scored, imaged": MappingProxyType(_FIELDS | dict(MADE) | {"runtime": _IMAGED}),
     }
 )

@@ -14,17 +14,12 @@ from pathlib import Path
 
 from rlconvert.errors import UsageError
 from rlconvert.format import Options
+from rlconvert.formats.taskfolder.choices import is_reference
 from rlconvert.formats.taskfolder.documents import Value, parse_json, parse_toml
 from rlconvert.formats.taskfolder.problems import DocumentRefused
 
 _MAX_MAP = 256 << 20
 _PLACE = "{task}"
-# As Docker reads it: [host[:port]/]path[:tag][@digest], the path in lower case.
-_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_REFERENCE = re.compile(
-    rf"(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
-    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
-)
 _HEADER = re.compile(r"^[ \t]*\[[ \t]*environment[ \t]*\][^\r\n]*(\r\n|\n|$)", re.MULTILINE)
 _EMPTY = re.compile(r"""^([ \t]*docker_image[ \t]*=[ \t]*)(?:""|'')""", re.MULTILINE)
 _INLINE = re.compile(r"^[ \t]*environment[ \t]*=[ \t]*\{[ \t]*", re.MULTILINE)
@@ -48,18 +43,15 @@ def images_from(options: Options) -> Images:
     """The options, checked; `UsageError` for a pattern without a place for the task, and for a
     file that is not a JSON object of names."""
     template, path = options.get("image-template"), options.get("image-map")
-    if template is not None and (_PLACE not in template or not is_reference(template, "x")):
+    if template is not None and not (
+        _PLACE in template and is_reference(template.replace(_PLACE, "x"))
+    ):
         raise UsageError(
             f"{template!r} is not the name of an image with {_PLACE} in it",
             reason="bad-image-template",
             remedy="Write it like ghcr.io/org/{task}:latest",
         )
     return Images(template=template, by_task={} if path is None else _read_map(path))
-
-
-def is_reference(image: str, task: str = "") -> bool:
-    """Whether Docker would take it for the name of an image, with `task` in its place."""
-    return _REFERENCE.fullmatch(image.replace(_PLACE, task) if task else image) is not None
 
 
 def _read_map(path: str) -> Mapping[str, str]:

@@ -22,7 +22,7 @@ from rlconvert.format import (
     RepoPart,
     Written,
 )
-from rlconvert.formats.taskfolder.choices import repo_id_from
+from rlconvert.formats.taskfolder.choices import base_image_from, is_reference, repo_id_from
 from rlconvert.formats.taskfolder.folder import CONFIG, read_config
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
 from rlconvert.formats.taskfolder.layouts import REGISTRY
@@ -33,15 +33,16 @@ from rlconvert.formats.taskfolder.saying import (
     foreign_extras,
     own_extras,
     rebuilt_rewards,
+    reward_names,
+    row_remarks,
 )
 from rlconvert.formats.taskfolder.tables import TaskTable
 from rlconvert.model import Native, Repo, Task
-from rlconvert.reward import Script
 
 from .acceptance import REWARD, fault_of, lacks_image, notes_of
 from .card import reward_section, use_section
 from .fates import REFUSALS
-from .images import Images, images_from, is_reference, with_image
+from .images import Images, images_from, with_image
 
 FORMAT = "verifiers"
 EDITED = "tasks-verifiers"
@@ -63,6 +64,7 @@ class VerifiersWriter:
         self._repo = repo
         self._alone = aim.alone
         self._home = aim.home
+        self._base_image = base_image_from(aim.options)
         self._repo_id = repo_id_from(aim.options)
         self._images: Images = images_from(aim.options)
         self._key = aim.options.get("reward-key") or REWARD
@@ -74,36 +76,39 @@ class VerifiersWriter:
         if own is not None and self._alone:
             parts = (PutTree(own.path, own.tree),)
             return Written(way="identity", id=task.id, native=own, parts=parts)
-        tree = folder_of(task)
-        if isinstance(tree, Refusal):
-            return tree
+        folder = folder_of(task, self._base_image)
+        if isinstance(folder, Refusal):
+            return folder
+        task = folder.task
         name = folder_name(task, shared=not self._alone)
         if isinstance(name, Refusal):
             return name
-        folder = self._imaged(task.id, tree)
-        if isinstance(folder, Refusal):
-            return folder
-        keys = _keys(task)
-        if fault := fault_of(name, folder.tree, folder.config, keys, self._key):
+        theirs = self._imaged(task.id, folder.tree)
+        if isinstance(theirs, Refusal):
+            return theirs
+        keys = reward_names(task.steps[0].reward or task.reward)
+        if fault := fault_of(name, theirs.tree, theirs.config, keys, self._key):
             return fault
-        imaged = folder.image is not None
+        imaged = theirs.image is not None
         home = EDITED if imaged and not self._alone else "tasks"
         path = f"{home}/{name}"
-        carried = FOLDER in task.native
-        ways = {True: ("delegated", "imaged"), False: ("rebuilt", "rebuilt, imaged")}
+        way: str = folder.way or "delegated"
+        if imaged:
+            way = "imaged" if folder.way is None else f"{way}, imaged"
         return Written(
-            way=ways[carried][imaged],
+            way=way,
             id=name,
-            native=Native(path, folder.tree),
-            parts=(PutTree(path, folder.tree), *listed(FORMAT, task.id, path, tasksets)),
+            native=Native(path, theirs.tree),
+            parts=(PutTree(path, theirs.tree), *listed(FORMAT, task.id, path, tasksets)),
             notes=(
-                *_image_note(folder.image),
-                *notes_of(folder.tree, folder.config, keys),
+                *_image_note(theirs.image),
+                *notes_of(theirs.tree, theirs.config, keys),
                 *own_extras(task, Fate.DELEGATED),
                 *foreign_extras(task, FOLDER),
-                *rebuilt_rewards(task, tree),
+                *rebuilt_rewards(folder),
+                *row_remarks(task),
             ),
-            rewritten=(CONFIG,) if imaged and carried else (),
+            rewritten=(CONFIG,) if imaged and folder.way is None else (),
         )
 
     def _imaged(self, task: str, tree: FileTree) -> _Folder | Refusal:
@@ -165,11 +170,6 @@ class VerifiersWriter:
             return False
         top = path.partition("/")[0]
         return top in ("tasks", EDITED) or path in ("README.md", REGISTRY)
-
-
-def _keys(task: Task) -> tuple[str, ...] | None:
-    rule = task.steps[0].reward or task.reward
-    return rule.keys if isinstance(rule, Script) else None
 
 
 def _image_note(image: str | None) -> Iterator[Note]:

@@ -42,7 +42,7 @@ def _converted(draw: st.DrawFn, target: str) -> FileTree:
 
 _OWN: dict[str, Callable[[], Sources]] = {"harbor": repos, "toy": toy_repos}
 _MORE: dict[str, Callable[[], Sources]] = {
-    "nemo": lambda: rows.row_repos() | nemo_rows.row_repos(),
+    "nemo": lambda: rows.row_repos() | nemo_rows.row_repos() | nemo_rows.scored_repos(),
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 from converting import ONE_JOB
 from rlconvert.format import get_format
 from rlconvert.formats.nemo.noticing import LOST, REFUSED, UNHEARD
+from rlconvert.formats.nemo.rules import hosted_rule
 from rlconvert.model import Task
 from rlconvert.pipe import convert
 from rlconvert.source import FolderSource
@@ -27,6 +28,7 @@ SETS: dict[str, tuple[int, set[str | None], int, int]] = {
     "ambiguous": (2, {None}, 0, 0),
     "padded": (1, {"workplace_assistant"}, 1, 0),
     "misread": (5, {"mcqa"}, 3, 3),
+    "scored": (4, {"equivalence_rule"}, 0, 0),
 }
 
 
@@ -44,7 +46,7 @@ def test_what_is_read(name: str) -> None:
     count, components, refused, lost = SETS[name]
     found = tasks(FIXTURES / name)
     assert len(found) == count
-    assert {getattr(task.reward, "component", None) for task in found} == components
+    assert {rule and rule.component for rule in map(hosted_rule, found)} == components
     reasons = Counter(
         reason
         for task in found

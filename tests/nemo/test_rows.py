@@ -15,12 +15,12 @@ from rlconvert.errors import RlconvertError, UsageError
 from rlconvert.files import Blob
 from rlconvert.format import get_format
 from rlconvert.formats.nemo.noticing import LOST, REFUSED, UNHEARD
+from rlconvert.formats.nemo.rules import hosted_rule
 from rlconvert.formats.nemo.yamltext import load
 from rlconvert.memory import MemorySource
 from rlconvert.model import Task
 from rlconvert.pipe import Settings, convert
 from rlconvert.prompt import Media, Message, Messages, Text, ToolCall, ToolResult
-from rlconvert.reward import Hosted
 from rlconvert.runtime import Function
 from rlconvert.source import FolderSource
 from strategies.files import lay
@@ -102,10 +102,11 @@ def test_instructions_are_the_system_message() -> None:
 def test_payload_config_and_tools() -> None:
     task = load_one(row(responses_create_params=REQUESTS["tool_other"][0], options=[{"A": "x"}]))
     assert isinstance(task, Task)
-    assert isinstance(task.reward, Hosted)
-    assert task.reward.component == "mcqa"
-    assert task.reward.config == {"grading_mode": "lenient_boxed"}
-    assert task.reward.payload["options"] == [{"A": "x"}]
+    rule = hosted_rule(task)
+    assert rule is not None
+    assert rule.component == "mcqa"
+    assert rule.config == {"grading_mode": "lenient_boxed"}
+    assert rule.payload["options"] == [{"A": "x"}]
     tools = task.runtime.tools
     assert tools is not None
     assert [type(tool) for tool in tools] == [Function]
@@ -200,8 +201,9 @@ def test_fields_that_the_server_does_not_see() -> None:
     config = CONFIG.replace(b"mcqa", b"xstest")
     task = load_one(row(label="safe", type="x"), config)
     assert isinstance(task, Task)
-    assert isinstance(task.reward, Hosted)
-    assert task.reward.payload["verifier_metadata"] == {"label": "safe", "type": "x"}
+    rule = hosted_rule(task)
+    assert rule is not None
+    assert rule.payload["verifier_metadata"] == {"label": "safe", "type": "x"}
     assert [each.reason for each in task.native["nemo"].remarks] == [LOST]
 
 
@@ -210,8 +212,9 @@ def test_padding_of_tables_is_taken_out() -> None:
     padded = row(uuid=None, metadata=None, grading_mode=None, verifier_metadata=None)
     task = load_one(padded)
     assert isinstance(task, Task)
-    assert isinstance(task.reward, Hosted)
-    assert task.reward.payload == {"expected_answer": "A", "uuid": None, "metadata": None}
+    rule = hosted_rule(task)
+    assert rule is not None
+    assert rule.payload == {"expected_answer": "A", "uuid": None, "metadata": None}
     assert REFUSED in [each.reason for each in task.native["nemo"].remarks]
 
 
@@ -256,14 +259,16 @@ REQUEST = {"responses_create_params": {"input": "x"}}
 def test_recognised_without_a_config(line: bytes, component: str | None) -> None:
     (task,) = load_all({"train.jsonl": line}).values()
     assert isinstance(task, Task)
-    assert getattr(task.reward, "component", None) == component
+    rule = hosted_rule(task)
+    assert (None if rule is None else rule.component) == component
 
 
 def test_stated_server() -> None:
     (task,) = load_all({"train.jsonl": row(question="q")}, nemo_server="simpleqa").values()
     assert isinstance(task, Task)
-    assert isinstance(task.reward, Hosted)
-    assert task.reward.component == "simpleqa"
+    rule = hosted_rule(task)
+    assert rule is not None
+    assert rule.component == "simpleqa"
     with pytest.raises(UsageError, match="simpleqa"):
         load_all({"train.jsonl": row()}, nemo_server="simpleq")
 
@@ -273,8 +278,9 @@ def test_stated_config(tmp_path: Path) -> None:
     config.write_bytes(CONFIG)
     (task,) = load_all({"rows.jsonl": row(question="q")}, nemo_config=str(config)).values()
     assert isinstance(task, Task)
-    assert isinstance(task.reward, Hosted)
-    assert (task.reward.component, dict(task.reward.config)) == (
+    rule = hosted_rule(task)
+    assert rule is not None
+    assert (rule.component, dict(rule.config)) == (
         "mcqa",
         {"grading_mode": "lenient_boxed"},
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import strategies as st
 
 from rlconvert.files import Blob, File, FileTree
+from rlconvert.formats.scorers import scorers
 from strategies.words import texts
 
 Draw = st.DrawFn
@@ -146,6 +148,50 @@ def lines(draw: Draw) -> bytes:
     spaced = draw(st.sampled_from([(", ", ": "), (",", ":"), (" ,\t", " : ")]))
     text = json.dumps(row, ensure_ascii=draw(st.booleans()), separators=spaced)
     return text.encode() + draw(st.sampled_from([b"\n", b"\r\n", b" \n"]))
+
+
+def _cases() -> dict[str, list[tuple[Item, Item]]]:
+    """The configs and rows that each server's scorer is tried on, of those that can be graded."""
+    found: dict[str, list[tuple[Item, Item]]] = {}
+    for known in scorers():
+        lines = (known.folder / "cases.jsonl").read_bytes().splitlines()
+        params = [each["params"] for each in map(json.loads, lines) if each["outcome"] == "graded"]
+        for server in known.servers:
+            found[server] = [(each["config"], each["row"]) for each in params]
+    return found
+
+
+CASES = _cases()
+
+
+def rows_of(server: str, *rows: Mapping[str, object], rule: Mapping[str, object]) -> FileTree:
+    """One file of these rows, for one agent and its server with these settings."""
+    path = "data/one/train.jsonl"
+    settings = ", ".join(f"{key}: {json.dumps(value)}" for key, value in rule.items())
+    config = CONFIG.format(
+        name="one",
+        server=server,
+        rule=settings,
+        agent="simple_agent",
+        datasets=ENTRY.format(name="one", split="train", path=path),
+    )
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    files = {path: text, "environments/one/config.yaml": config}
+    return FileTree({path: File(Blob(text.encode())) for path, text in files.items()})
+
+
+@st.composite
+def scored_repos(draw: Draw) -> FileTree:
+    """One file of rows that a scorer grades, by one config."""
+    server = draw(st.sampled_from(sorted(CASES)))
+    rule, first = draw(st.sampled_from(CASES[server]))
+    rows = [first, *(row for config, row in CASES[server] if config == rule)]
+    chosen = draw(st.lists(st.sampled_from(rows), min_size=1, max_size=2))
+    drawn = [  # rows that only padding tells apart would be one when written anew
+        {"responses_create_params": draw(requests()), "note": [number, draw(values)], **row}
+        for number, row in enumerate(chosen)
+    ]
+    return rows_of(server, *drawn, rule=rule)
 
 
 @st.composite

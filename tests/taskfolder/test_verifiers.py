@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from rlconvert.errors import UsageError
 from rlconvert.format import Aim, Options, Refusal, Written, get_format
+from rlconvert.formats.taskfolder.choices import is_reference
 from rlconvert.formats.taskfolder.documents import parse_toml
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
 from rlconvert.formats.taskfolder.folder import task_from_folder
 from rlconvert.formats.verifiers.fates import FAILS_TO_LOAD, LOADS_BUT_DIFFERS, REFUSALS
-from rlconvert.formats.verifiers.images import is_reference, with_image
+from rlconvert.formats.verifiers.images import with_image
 from rlconvert.formats.verifiers.writer import open_writer
 from rlconvert.model import Origin, Repo, Task
 from taskfolder.verifiers_cases import (

@@ -1,0 +1,110 @@
+"""Rows that a scorer grades, run as Harbor's tasks in real containers, one of every scorer.
+
+The oracle must earn full reward and doing nothing less; a wrong answer, handed in by an oracle that
+knows no better, what the scorer's cases say, which were measured on the real `verify()`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from converting import convert_folder
+from rlconvert import api
+from rlconvert.formats.scorers import Scorer, scorers
+from rlconvert.reward import Submission
+from rlconvert.sandboxes import Question
+from rlconvert.verdicts import TaskRun
+from strategies.files import lay
+from strategies.nemo_rows import rows_of
+
+pytestmark = pytest.mark.run
+
+SANDBOX = os.environ.get("RLCONVERT_SANDBOX")
+HARBOR = os.environ.get("RLCONVERT_HARBOR_PYTHON")
+FILES = {Submission.FINAL_MESSAGE: "answer.txt", Submission.TOOL_CALLS: "tool_calls.json"}
+SOLVE = "#!/bin/bash\nexec cp /solution/{name} /app/{name}\n"
+ALONE = [each for each in scorers() if not each.requirements]
+"""Those with requirements need a package registry while their image is built."""
+
+Case = Mapping[str, Any]
+
+
+def cases(known: Scorer) -> list[Case]:
+    return list(map(json.loads, (known.folder / "cases.jsonl").read_bytes().splitlines()))
+
+
+def right(known: Scorer) -> Case:
+    """A case with an answer that its scorer knows itself, and that earns full reward."""
+    return next(
+        each
+        for each in cases(known)
+        if (gold := known.rule().gold(each["params"])) is not None
+        and known.rule().score(each["params"], gold)["reward"] == 1.0
+        and known.rule().score(each["params"], {"text": "", "calls": []})["reward"] != 1.0
+    )
+
+
+def wrong(known: Scorer) -> Case:
+    """A case that earns less, with the most to say."""
+    found = [each for each in cases(known) if each["reward"] is not None and each["reward"] < 1]
+    return max(found, key=lambda each: (len(str(each["submission"])) < 9999, each["reward"]))
+
+
+def written(case: Case, known: Scorer) -> bytes:
+    said = case["submission"]
+    if known.submission is Submission.TOOL_CALLS:
+        return json.dumps(said["calls"]).encode()
+    return str(said["text"]).encode()
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, TaskRun]:
+    """The verdict on each task, by its name."""
+    if SANDBOX is None:
+        pytest.skip('RLCONVERT_SANDBOX is not set: eval "$(scripts/sandbox DIR)"')
+    if HARBOR is None:
+        pytest.skip('RLCONVERT_HARBOR_PYTHON is not set: eval "$(scripts/frameworks DIR)"')
+    place = tmp_path_factory.mktemp("scored")
+    all_tasks = place / "tasks"
+    all_tasks.mkdir()
+    for known in ALONE:
+        for kind, case in (("right", right(known)), ("wrong", wrong(known))):
+            params, name = case["params"], f"{known.name}-{kind}"
+            row = {"responses_create_params": {"input": "?"}, **params["row"], "instance_id": name}
+            source = lay(place / name, rows_of(known.servers[0], row, rule=params["config"]))
+            convert_folder(source, place / f"{name}-out", "harbor")
+            (made,) = (place / f"{name}-out" / "tasks").iterdir()
+            task = made.rename(all_tasks / name)
+            if kind == "wrong":
+                file = FILES[known.submission]
+                (task / "solution").mkdir(exist_ok=True)
+                (task / "solution" / file).write_bytes(written(case, known))
+                (task / "solution" / "solve.sh").write_text(SOLVE.format(name=file))
+    run = api.verify(
+        str(all_tasks),
+        using={"harbor": HARBOR},
+        question=Question(sandbox=SANDBOX, jobs=2, seconds=120),
+    )
+    return {each.task: each for result in run.results for each in result.runs}
+
+
+@pytest.mark.parametrize("known", ALONE, ids=lambda known: known.name)
+def test_the_oracle_earns_full_and_doing_nothing_less(
+    ran: Mapping[str, TaskRun], known: Scorer
+) -> None:
+    verdict = ran[f"{known.name}-right"]
+    assert verdict.reason == "verified", (verdict.problem, verdict.log)
+
+
+@pytest.mark.parametrize("known", ALONE, ids=lambda known: known.name)
+def test_a_wrong_answer_earns_what_the_original_gives(
+    ran: Mapping[str, TaskRun], known: Scorer
+) -> None:
+    verdict = ran[f"{known.name}-wrong"]
+    assert verdict.oracle is not None, verdict.problem
+    assert verdict.oracle.rewards == (("reward", wrong(known)["reward"]),), verdict.log
