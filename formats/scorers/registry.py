@@ -18,9 +18,12 @@ HOME = Path(__file__).parent
 
 FOLDERS = (
     "nemo_arc_agi",
+    "nemo_bunsenbench_chemistry_mcq",
     "nemo_equivalence_rule",
+    "nemo_gpqa_diamond",
     "nemo_graphwalks",
     "nemo_hotpotqa_qa",
+    "nemo_mcqa",
     "nemo_mrcr",
     "nemo_ruler",
     "nemo_string_match",
