@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -22,15 +23,18 @@ DONE = {"started_at": "2026-01-02T03:04:05Z", "finished_at": "2026-01-02T03:04:0
 RAN = {"agent_execution": DONE, "verifier": DONE}
 
 
-@pytest.fixture(scope="module")
-def trials() -> ModuleType:
-    place = JUDGES / "taskfolder" / "judge" / "harbor_trials.py"
-    spec = spec_from_file_location("harbor_trials", place)
+def script(place: Path) -> ModuleType:
+    spec = spec_from_file_location(place.stem, place)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def trials() -> ModuleType:
+    return script(JUDGES / "taskfolder" / "judge" / "harbor_trials.py")
 
 
 def write(path: Path, text: str) -> None:
@@ -169,3 +173,24 @@ def test_a_failed_start_ends_with_its_cause(
     error = trial(trials, {**DONE, "exception_info": info}, tmp_path).error
     assert error is not None
     assert (error.kind, error.message) == (ErrorKind.ENVIRONMENT, f"RuntimeError: {cause}")
+
+
+def test_a_trial_that_was_cancelled_is_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When Harbor cannot begin with one task, it cancels the trials that run beside it."""
+    monkeypatch.setattr("sys.path", [*sys.path])
+    runs = script(JUDGES / "harbor" / "judge" / "harbor_runs.py")
+    order = {"work": str(tmp_path), "repeat": 1, "jobs": 2, "seconds": 60, "sandbox": "x"}
+    tasks = [{"task": name, "folder": f"/t/{name}", "agents": ["nop"]} for name in ("a", "b")]
+    job = runs.Job(order, 1, tasks)
+    for name, more in (("a", {}), ("b", {"exception_info": raised("CancelledError")})):
+        config = {"task": {"path": f"/t/{name}"}}
+        result = {**DONE, **RAN, "config": config, "agent_info": {"name": "nop"}, **more}
+        write(job.folder / name / "result.json", json.dumps(result))
+
+    job.collect(runs.Trials(str(tmp_path / "trials")))
+
+    lines = (tmp_path / "trials").read_text().splitlines()
+    assert [json.loads(line)["task"] for line in lines] == ["a"]
+    assert [line["error"]["kind"] for line in job.missing(tasks[1])] == ["crash"]

@@ -99,7 +99,7 @@ def written(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[st
         made[target] = folder / target
         convert_folder(sound, made[target], target)
     made["back"] = folder / "back"
-    convert_folder(made["nemo"], made["back"], "harbor")
+    api.convert(str(made["nemo"]), str(made["back"]), to=["harbor"], read_as="nemo")
     return made
 
 
@@ -180,7 +180,9 @@ def test_a_rewritten_task_is_run_on_both_sides(sound: Path, tmp_path: Path) -> N
     """Verifiers builds no images, so the task gets one: another `task.toml`, the same rewards."""
     only = Selection(include=("hello",))
     out = tmp_path / "out"
-    options = {"image-template": "docker.io/rlconvert/app:1"}
+    images = tmp_path / "images.json"
+    images.write_text(json.dumps({"hello": "docker.io/rlconvert/app:1"}))
+    options = {"image-map": str(images)}
     convert_folder(sound, out, "verifiers", settings=Settings(selection=only, options=options))
     run = verify(sound, against=str(out), selection=only, record=False)
     (compared,) = run.results[0].compared

@@ -34,6 +34,9 @@ MOST_TASKS = 32
 UNSUPPORTED = "is not supported by"
 """What Harbor says of a demand that the sandbox cannot meet, before any trial."""
 
+CANCELLED = "CancelledError"
+"""What ends the trials beside one that Harbor cannot begin with: no result of theirs."""
+
 ALIKE = 3
 """So many tasks alone that end alike without a trial: it is not them, and no more are run."""
 
@@ -122,6 +125,8 @@ class Job:
             if not result.get("finished_at"):
                 continue
             self.seen.add(path)
+            if (result.get("exception_info") or {}).get("exception_type") == CANCELLED:
+                continue
             folder, agent = str(result["config"]["task"]["path"]), result["agent_info"]["name"]
             attempt = self.attempts.get((folder, agent), 0)
             self.attempts[folder, agent] = attempt + 1
