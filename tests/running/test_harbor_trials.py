@@ -189,7 +189,9 @@ def test_a_trial_that_was_cancelled_is_no_result(
         result = {**DONE, **RAN, "config": config, "agent_info": {"name": "nop"}, **more}
         write(job.folder / name / "result.json", json.dumps(result))
 
-    job.collect(runs.Trials(str(tmp_path / "trials")))
+    written = runs.Trials(str(tmp_path / "trials"))
+    job.collect(written)
+    written.stream.close()
 
     lines = (tmp_path / "trials").read_text().splitlines()
     assert [json.loads(line)["task"] for line in lines] == ["a"]
