@@ -2,14 +2,14 @@
 
     scripts/corpus_run CORPUS [--sample N] [--sandbox NAME] [--build] [--timeout SECONDS] [--jobs N]
 
-CORPUS is a folder of task sets (scripts/corpus lays published ones out), or one set. Every task
-with an oracle is converted to the first of NeMo Gym, OpenEnv and Verifiers that takes it. It is run
-by the real Harbor, and again as it is after conversion where its files are other ones there; of
-those without an oracle, a sample of N (10) is run by an agent that does nothing. This runs the code
-of these tasks. Of a task that could not be run, the reason is shown: a substitute for its base
-image, or a machine without a network, is no fault of it. With `--build` an image that such a task
-names and docker or podman (NAME) has not is built under that name from the Dockerfile beside it,
-where that goes. The exit status is 0 when no outcome differs.
+CORPUS is a folder of task sets, as scripts/corpus lays published ones out. Every task with an
+oracle is converted to the first of NeMo Gym, OpenEnv and Verifiers that takes it. It is run by the
+real Harbor, and again as it is after conversion where its files are other ones there; of those
+without an oracle, a sample of N (10) is run by an agent that does nothing. This runs the code of
+these tasks. Of a task that could not be run, the reason is shown: a substitute for its base image,
+or a machine without a network, is no fault of it. With `--build` an image that such a task names
+and docker or podman (NAME) has not is built under that name from the Dockerfile beside it, where
+that goes. The exit status is 0 when no outcome differs.
 
     eval "$(scripts/sandbox DIR --published)"; eval "$(scripts/frameworks DIR)"
     scripts/corpus_run CORPUS --build
