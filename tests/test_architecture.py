@@ -67,7 +67,8 @@ def modules(*tops: str) -> list[Module]:
 def is_data(path: Path) -> bool:
     """A scorer runs alone in a container, a judge in a framework's Python: not in the package."""
     inner = path.relative_to(ROOT)
-    data = ("formats/scorers/*/*.py", "formats/scorers/grade.py", "formats/*/judge/*.py")
+    alone = ("formats/scorers/grade.py", "formats/scorers/gold.py")
+    data = ("formats/scorers/*/*.py", *alone, "formats/*/judge/*.py")
     return any(inner.match(pattern) for pattern in data)
 
 

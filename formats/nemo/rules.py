@@ -54,7 +54,7 @@ def known_rule(hosted: Hosted, agents: frozenset[str]) -> Known | str | None:
         Scored(
             scorer=known.id,
             params={_SERVER: hosted.component, **cast("Mapping[str, Data]", params)},
-            submission=known.submission,
+            submission=known.submission_for(params),
         ),
         {_pointer(key): value for key, value in hosted.payload.items() if key not in known.row},
     )

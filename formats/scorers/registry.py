@@ -19,14 +19,25 @@ HOME = Path(__file__).parent
 FOLDERS = (
     "nemo_arc_agi",
     "nemo_bunsenbench_chemistry_mcq",
+    "nemo_calendar",
+    "nemo_circle_click",
+    "nemo_circle_count",
+    "nemo_citation_if",
     "nemo_equivalence_rule",
+    "nemo_format_verification",
     "nemo_gpqa_diamond",
     "nemo_graphwalks",
     "nemo_hotpotqa_qa",
+    "nemo_math_with_judge",
     "nemo_mcqa",
     "nemo_mrcr",
+    "nemo_reasoning_gym",
     "nemo_ruler",
+    "nemo_single_step_tool_use",
     "nemo_string_match",
+    "nemo_structeval",
+    "nemo_structured_outputs",
+    "nemo_xlam_fc",
 )
 """One folder for each scorer."""
 
@@ -117,6 +128,16 @@ class Scorer:
             "config": {key: config.get(key, default) for key, default in self.config.items()},
             "row": {key: row[key] for key in self.row if key in row},
         }
+
+    @property
+    def finder(self) -> bytes:
+        """`gold.py`, which writes down what `gold` of a `score.py` beside it says."""
+        return (HOME / "gold.py").read_bytes()
+
+    def submission_for(self, params: Params) -> Submission:
+        """What is submitted: some scorers let the row say it, by a function `submission_of`."""
+        said = getattr(self.rule(), "submission_of", None)
+        return self.submission if said is None else Submission(said(params))
 
     def rule(self) -> Rule:
         """`score.py`, loaded. In this process nothing limits its time or memory."""

@@ -6,7 +6,7 @@
     tests/grade.py, score.py the grader and the scorer, as they stand in `formats/scorers/`
     tests/rule.json          scorer, parameters, what is submitted
     tests/row.json           the row that the task was, as it was
-    solution/                the answer that earns all, where the scorer knows one
+    solution/                the answer that earns all, where the scorer knows one; or how to ask it
 
 Nothing of the data enters a shell script, a program or a Dockerfile: it stands in JSON and text.
 """
@@ -35,6 +35,7 @@ from .scored_prompt import FOLDER, SHOWN, CannotSay, instruction_from_prompt
 
 BASE_IMAGE = "python:3.13-slim"
 RULE, ROW = "rule.json", "row.json"
+_PINS = "requirements.txt"
 KEYS = ("reward",)
 """What the grader writes."""
 
@@ -76,6 +77,10 @@ _TEST = """\
 mkdir -p /logs/verifier
 exec python3 -I /tests/grade.py /tests/rule.json /app/{answer} /logs/verifier
 """
+_FIND = """\
+#!/bin/bash
+exec python3 -I /solution/gold.py /solution/rule.json /app/{answer}
+"""
 _SOLVE = """\
 #!/bin/bash
 exec cp /solution/{answer} /app/{answer}
@@ -104,7 +109,7 @@ def in_container(task: Task, base_image: str | None) -> Task | Refusal:
         return _refuse("no-reward-script", "reward", f": its rule is not JSON: {error}")
     except RlconvertError as error:
         return _refuse("no-reward-script", "reward", f": {error}")
-    if trouble := trouble_of(known, rule):
+    if not known.requirements and (trouble := trouble_of(known, rule)):
         return _refuse("not-gradable", "reward", f": {trouble}")
     name = _ANSWERS[rule.submission]
     return Task(
@@ -116,7 +121,7 @@ def in_container(task: Task, base_image: str | None) -> Task | Refusal:
             build_timeout=_BUILD_SECONDS,
         ),
         tests=tests.union(rows),
-        oracle=_oracle(known, rule, name),
+        oracle=_oracle(known, rule, name, tests.entries[RULE]),
         agent=Agent(timeout=_AGENT_SECONDS),
         verifier=Verifier(timeout=_VERIFIER_SECONDS),
         reward=replace(rule, submission=Submission.FILE, path=f"{_HOME}/{name}"),
@@ -143,12 +148,17 @@ def _beyond(task: Task) -> str | None:
 
 
 def _context(known: Scorer, media: FileTree, base_image: str) -> FileTree:
-    lines = [f"FROM {base_image}", f"WORKDIR {_HOME}"]
+    lines, files = [f"FROM {base_image}", f"WORKDIR {_HOME}"], {}
     if known.requirements:
-        lines.append(f"RUN python3 -m pip install --no-cache-dir {' '.join(known.requirements)}")
+        lines += [
+            f"COPY {_PINS} /opt/",
+            f"RUN python3 -m pip install --no-cache-dir -r /opt/{_PINS}",
+        ]
+        files[_PINS] = _text("".join(f"{each}\n" for each in known.requirements))
     if media:
         lines.append(f"COPY {FOLDER}/ {SHOWN}/")
-    return FileTree({"Dockerfile": _text("\n".join(lines) + "\n")}).union(media.moved(FOLDER))
+    files["Dockerfile"] = _text("\n".join(lines) + "\n")
+    return FileTree(files).union(media.moved(FOLDER))
 
 
 def _tests(known: Scorer, rule: Scored) -> FileTree:
@@ -176,7 +186,19 @@ def _row(task: Task) -> FileTree:
     return FileTree({ROW: File(Blob(rows[0].line))}) if len(rows) == 1 else FileTree()
 
 
-def _oracle(known: Scorer, rule: Scored, name: str) -> Oracle | None:
+def _oracle(known: Scorer, rule: Scored, name: str, said: Entry) -> Oracle | None:
+    """The answer, as a file. A scorer that needs more than Python is asked in the container.
+
+    What it needs may be here or not, and the same task is to be the same folder everywhere.
+    """
+    if known.requirements:
+        files = {
+            "solve.sh": _text(_FIND.format(answer=name), executable=True),
+            "gold.py": File(Blob(known.finder)),
+            "score.py": File(Blob(known.source)),
+            RULE: said,
+        }
+        return Oracle(files=FileTree(files))
     answer = answer_of(known, rule)
     if answer is None:
         return None

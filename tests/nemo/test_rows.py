@@ -407,8 +407,8 @@ def test_how_the_server_was_found_is_told(tmp_path: Path) -> None:
     assert told["detail"] == "train.jsonl: structured_outputs"
 
 
-def test_harbor_does_not_get_a_row(tmp_path: Path) -> None:
-    files = {"environments/demo/config.yaml": CONFIG, DATA: row()}
+def test_harbor_does_not_get_a_row_that_a_model_grades(tmp_path: Path) -> None:
+    files = {"environments/demo/config.yaml": CONFIG.replace(b"mcqa", b"simpleqa"), DATA: row()}
     source = lay(tmp_path / "source", repo_of(files))
     made = convert(FolderSource(str(source)), NEMO, ["harbor"], str(tmp_path / "out"), ONE_JOB)
     assert [key.what for key in made.report.refused] == ["no-reward-script"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,15 +17,18 @@ from laws.checks import (
     check_without_sidecar,
 )
 from laws.running import laid, room, run, tasks_in
+from rlconvert.api import roundtrip
 from rlconvert.data import Data
 from rlconvert.errors import UsageError
 from rlconvert.files import Blob, Entry, File, FileTree, Link
 from rlconvert.format import Refusal
-from rlconvert.formats.scorers import scorers
+from rlconvert.formats.nemo import writer
+from rlconvert.formats.scorers import Scorer, scorers
 from rlconvert.formats.taskfolder.choices import base_image_from
 from rlconvert.formats.taskfolder.folder import task_from_folder
 from rlconvert.formats.taskfolder.saying import Folder, folder_of
 from rlconvert.model import Native, Remark, RowLine, Step, Task
+from rlconvert.pipe import Settings
 from rlconvert.prompt import (
     FromEnvironment,
     Media,
@@ -38,9 +44,10 @@ from rlconvert.prompt import (
 from rlconvert.reward import Hosted, Scored, Script, Submission
 from rlconvert.runtime import Function, Image, Runtime
 from rlconvert.source import BOOKKEEPING, FolderSource
-from strategies.files import text_file
+from strategies.files import lay, text_file
 from strategies.nemo_rows import CASES, rows_of
 
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 ROW = b'{"responses_create_params": {"input": "Say it."}, "expected_answer": "swordfish"}\n'
 RULE = Scored(
     scorer="nemo.equivalence_rule@1",
@@ -129,17 +136,57 @@ def test_the_image_is_chosen() -> None:
 
 @pytest.mark.parametrize("server", sorted(CASES))
 def test_nothing_of_the_rule_is_in_what_the_agent_sees_or_in_a_program(server: str) -> None:
-    """Whatever the rule, all but the data files is the same."""
-    data = {"tests/rule.json", "tests/row.json", "solution/answer.txt", "solution/tool_calls.json"}
+    """Whatever the rule, all but the data files is the same for the same kind of submission."""
+    data = ("rule.json", "row.json", "answer.txt", "tool_calls.json")
     known = next(each for each in scorers() if server in each.servers)
-    same: set[tuple[str, str]] = set()
+    same: set[tuple[Submission, str, str]] = set()
     for config, row in CASES[server]:
         params: dict[str, Data] = {"server": server, "config": config, "row": row}
-        rule = Scored(scorer=known.id, params=params, submission=known.submission)
-        files = texts(folder(task(rule=rule)).tree)
-        same |= {(path, text) for path, text in files.items() if path not in data}
-    by_path = [path for path, _ in same]
+        kind = known.submission_for({"config": config, "row": row})
+        files = texts(
+            folder(task(rule=Scored(scorer=known.id, params=params, submission=kind))).tree
+        )
+        same |= {(kind, path, text) for path, text in files.items() if not path.endswith(data)}
+    by_path = [(kind, path) for kind, path, _ in same]
     assert sorted(by_path) == sorted(set(by_path))
+
+
+@pytest.mark.parametrize(
+    "known", [each for each in scorers() if each.requirements], ids=lambda known: known.name
+)
+def test_what_a_scorer_needs_is_pinned_and_its_answer_found_in_the_container(known: Scorer) -> None:
+    """The same folder, whatever is installed here."""
+    config, row = CASES[known.servers[0]][0]
+    params: dict[str, Data] = {"server": known.servers[0], "config": config, "row": row}
+    rule = Scored(
+        scorer=known.id,
+        params=params,
+        submission=known.submission_for({"config": config, "row": row}),
+    )
+    files = texts(folder(task(rule=rule)).tree)
+    assert files["environment/requirements.txt"].splitlines() == list(known.requirements)
+    assert "-r /opt/requirements.txt\n" in files["environment/Dockerfile"]
+    assert "gold.py /solution/rule.json" in files["solution/solve.sh"]
+    assert files["solution/score.py"] == files["tests/score.py"]
+    assert files["solution/rule.json"] == files["tests/rule.json"]
+
+
+@pytest.mark.parametrize("server", sorted(CASES))
+def test_the_answer_found_in_a_container_is_the_one_found_here(server: str, tmp_path: Path) -> None:
+    known = next(each for each in scorers() if server in each.servers)
+    if known.requirements:
+        pytest.skip("what it needs may not be here")
+    config, row = CASES[server][0]
+    params: dict[str, Data] = {"server": server, "config": config, "row": row}
+    tree = folder(
+        task(rule=Scored(scorer=known.id, params=params, submission=known.submission))
+    ).tree
+    lay(tmp_path / "task", tree.union(FileTree({"tests/gold.py": File(Blob(known.finder))})))
+    home, out = tmp_path / "task" / "tests", tmp_path / "found"
+    command = [sys.executable, "-I", str(home / "gold.py"), str(home / "rule.json"), str(out)]
+    run = subprocess.run(command, check=False)
+    said = [text for path, text in texts(tree).items() if path.endswith((".txt", "_calls.json"))]
+    assert ([out.read_text()] if run.returncode == 0 else []) == said
 
 
 def test_values_that_would_be_code_stay_data() -> None:
@@ -412,3 +459,18 @@ def test_two_rules_of_one_server_stay_apart() -> None:
             "{'grading_rule': 'exact'}",
             "{'grading_rule': 'seq_match'}",
         ]
+
+
+@pytest.mark.parametrize("via", ["harbor", "openenv", "verifiers"])
+def test_a_round_trip_sees_the_same_meaning_once_the_task_is_back(via: str) -> None:
+    settings = Settings(options={"image-template": "example.org/{task}:1"}, jobs=1)
+    trip = roundtrip(str(FIXTURES / "nemo" / "scored"), via=via, settings=settings)
+    assert (trip.same_bytes, trip.same_meaning, trip.differences) == (3, 3, [])
+
+
+def test_a_round_trip_sees_a_row_that_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "task_of_row", lambda _: None)
+    trip = roundtrip(
+        str(FIXTURES / "nemo" / "scored"), via="harbor", settings=Settings(jobs=1)
+    )  # fmt: skip
+    assert (trip.same_bytes, trip.same_meaning) == (3, 0)
