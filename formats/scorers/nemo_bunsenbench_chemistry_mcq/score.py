@@ -98,8 +98,11 @@ def options_of(row: dict[str, Any]) -> Options:
 
 def plain(text: str) -> str:
     """A formula or a name, however it is set."""
-    text = unicodedata.normalize("NFKC", html.unescape(text)).translate(SIGNS)
-    return " ".join("".join(c for c in text if unicodedata.category(c) != "Cf").split())
+    text = unicodedata.normalize("NFKC", html.unescape(text))
+    if not text.isascii():
+        unseen = (char for char in set(text) if unicodedata.category(char) == "Cf")
+        text = text.translate({**SIGNS, **dict.fromkeys(map(ord, unseen))})
+    return " ".join(text.split())
 
 
 def bare(text: str) -> str:
