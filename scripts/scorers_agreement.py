@@ -29,7 +29,7 @@ from typing import Any
 
 from rlconvert.card import table
 from rlconvert.formats.scorers import Scorer, scorers
-from scorers.generating import Case, Row, generated, sound_rows, written
+from scorers.generating import Case, Row, generated, lacking, sound_rows, written
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / "formats" / "scorers"
@@ -176,6 +176,10 @@ def main() -> int:
     parser.add_argument("scorer", nargs="*")
     options = parser.parse_args()
     chosen = [each for each in scorers() if not options.scorer or each.name in options.scorer]
+    for each in chosen:
+        if lacking(each):
+            print(f"{each.id} is not asked: it needs {lacking(each)}", file=sys.stderr)
+    chosen = [each for each in chosen if not lacking(each)]
     release, agreements = compare(chosen, options.most, options.seed)
     if options.write:
         write(release, agreements)

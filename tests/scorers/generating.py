@@ -11,10 +11,13 @@ import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias, TypeVar
+
+from packaging.requirements import Requirement
 
 from rlconvert.formats.scorers import Answer, Call, Scorer
 
@@ -98,6 +101,21 @@ class Case:
         if self.text or not self.calls:
             question["text"] = self.text
         return json.dumps(question)
+
+
+def lacking(scorer: Scorer) -> list[str]:
+    """What the scorer needs, and this Python has not: then it cannot be asked here."""
+    missing = []
+    for line in scorer.requirements:
+        needed = Requirement(line)
+        if needed.marker is None or needed.marker.evaluate():
+            try:
+                found = version(needed.name)
+            except PackageNotFoundError:
+                found = ""
+            if not found or found not in needed.specifier:
+                missing.append(line)
+    return missing
 
 
 def generated(scorer: Scorer, rows: Sequence[Row], most: int, seed: int = 0) -> list[Case]:

@@ -11,9 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlconvert.formats.scorers import Answer, Call, Params, Scorer, scorers
-from scorers.generating import NASTY, Case, generated, sound_rows, spoiled, written
+from scorers.generating import NASTY, Case, generated, lacking, sound_rows, spoiled, written
 
-EACH = [pytest.param(each, id=each.name) for each in scorers()]
+EACH = [
+    pytest.param(
+        each,
+        id=each.name,
+        marks=pytest.mark.skipif(bool(lacking(each)), reason=f"needs {lacking(each)}"),
+    )
+    for each in scorers()
+]
 OUTCOMES = {"graded", "not extractable", "invalid task"}
 
 

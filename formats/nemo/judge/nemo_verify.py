@@ -52,7 +52,14 @@ class Server:
         from nemo_gym.base_resources_server import SimpleResourcesServer
         from nemo_gym.server_utils import SESSION_ID_KEY, ServerClient
 
-        module = importlib.import_module(f"resources_servers.{name}.app")
+        # Some servers import what lies beside them, as they are started in their own folder.
+        root = next(iter(importlib.import_module("resources_servers").__path__))
+        home = f"{root}/{name}"
+        sys.path.insert(0, home)
+        try:
+            module = importlib.import_module(f"resources_servers.{name}.app")
+        finally:
+            sys.path.remove(home)
         servers: list[Any] = [
             each
             for each in vars(module).values()
