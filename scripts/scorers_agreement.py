@@ -60,7 +60,7 @@ def shipped(root: Path, server: str) -> list[Row]:
     """The example rows of a server."""
     rows: list[Row] = []
     for path in sorted(Path(root, "resources_servers", server, "data").glob("*example*.jsonl")):
-        if not re.search("rollouts|output|prepare", path.name):
+        if not re.search(r"rollouts|outputs?\.jsonl|prepare", path.name):
             lines = path.read_text(encoding="utf-8").splitlines()
             rows += [json.loads(line) for line in lines if line.strip()]
     return rows

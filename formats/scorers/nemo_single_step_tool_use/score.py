@@ -1,12 +1,13 @@
 """NeMo Gym `single_step_tool_use_with_argument_comparison`: the expected action was taken.
 
 The row's `expected_action` is a message, one call or several. Where a message is expected, any
-message without a call is right. Where calls are, each expected one is matched with a call of its
-own: equal name, arguments of equal shape and type, numbers within
-`floating_point_comparison_threshold`, texts of at least two words by the share of words in common
-against `word_count_similarity_threshold` (that share is at most one half). The number of calls
-matters only with `parallel_tool_call_rewarding`: then fewer or more are 0 unless `allow_subset` or
-`allow_superset`, and `parallel_tool_call_reward_mode` says what a part of the calls is worth.
+message without a call is right, but for an empty one: nobody can tell it from none. Where calls
+are, each expected one is matched with a call of its own: equal name, arguments of equal shape and
+type, numbers within `floating_point_comparison_threshold`, texts of at least two words by the share
+of words in common against `word_count_similarity_threshold` (that share is at most one half). The
+number of calls matters only with `parallel_tool_call_rewarding`: then fewer or more are 0 unless
+`allow_subset` or `allow_superset`, and `parallel_tool_call_reward_mode` says what a part of the
+calls is worth.
 """
 
 from __future__ import annotations
@@ -25,6 +26,13 @@ class BadRow(Exception):
 
 class BadCall(Exception):
     """The original raises, and the submission is to blame."""
+
+
+def submission_of(params: dict[str, Any]) -> str:
+    """What of the work is scored: a message where the row expects one, else calls."""
+    action = params["row"].get("expected_action")
+    spoken = isinstance(action, dict) and action.get("type") == "message"
+    return "final message" if spoken else "tool calls"
 
 
 def score(params: dict[str, Any], submission: dict[str, Any]) -> dict[str, Any]:
