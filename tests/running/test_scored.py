@@ -1,4 +1,4 @@
-"""Rows that a scorer grades, run as Harbor's tasks in real containers, one of every scorer.
+"""Rows that a scorer grades, run as Harbor's tasks, one of every scorer.
 
 The oracle must earn full reward and doing nothing less; a wrong answer, handed in by an oracle that
 knows no better, what the scorer's cases say, which were measured on the real `verify()`.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from converting import convert_folder
 from rlconvert import api
-from rlconvert.formats.scorers import Scorer, scorers
+from rlconvert.formats.scorers import Scorer, scorer, scorers
 from rlconvert.reward import Submission
 from rlconvert.sandboxes import Question
 from rlconvert.verdicts import TaskRun
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.run
 
 SANDBOX = os.environ.get("RLCONVERT_SANDBOX")
 HARBOR = os.environ.get("RLCONVERT_HARBOR_PYTHON")
+ROOTFS = os.environ.get("RLCONVERT_ROOTFS")
 FILES = {Submission.FINAL_MESSAGE: "answer.txt", Submission.TOOL_CALLS: "tool_calls.json"}
 SOLVE = "#!/bin/bash\nexec cp /solution/{name} /app/{name}\n"
 ALONE = [each for each in scorers() if not each.requirements]
@@ -62,17 +64,11 @@ def written(case: Case, known: Scorer) -> bytes:
     return str(said["text"]).encode()
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, TaskRun]:
-    """The verdict on each task, by its name."""
-    if SANDBOX is None:
-        pytest.skip('RLCONVERT_SANDBOX is not set: eval "$(scripts/sandbox DIR)"')
-    if HARBOR is None:
-        pytest.skip('RLCONVERT_HARBOR_PYTHON is not set: eval "$(scripts/frameworks DIR)"')
-    place = tmp_path_factory.mktemp("scored")
+def lay_out(place: Path, every: Sequence[Scorer]) -> Path:
+    """Two tasks of each scorer, one of them with an oracle that hands in a wrong answer."""
     all_tasks = place / "tasks"
     all_tasks.mkdir()
-    for known in ALONE:
+    for known in every:
         for kind, case in (("right", right(known)), ("wrong", wrong(known))):
             params, name = case["params"], f"{known.name}-{kind}"
             row = {"responses_create_params": {"input": "?"}, **params["row"], "instance_id": name}
@@ -85,12 +81,47 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, TaskRun]:
                 (task / "solution").mkdir(exist_ok=True)
                 (task / "solution" / file).write_bytes(written(case, known))
                 (task / "solution" / "solve.sh").write_text(SOLVE.format(name=file))
-    run = api.verify(
-        str(all_tasks),
-        using={"harbor": HARBOR},
-        question=Question(sandbox=SANDBOX, jobs=2, seconds=120),
-    )
-    return {each.task: each for result in run.results for each in result.runs}
+    return all_tasks
+
+
+def run(tasks: Path, question: Question) -> Mapping[str, TaskRun]:
+    using = {} if HARBOR is None else {"harbor": HARBOR}
+    done = api.verify(str(tasks), using=using, question=question)
+    return {each.task: each for result in done.results for each in result.runs}
+
+
+def in_a_container(place: Path, every: Sequence[Scorer]) -> Mapping[str, TaskRun]:
+    if SANDBOX is None:
+        pytest.skip('RLCONVERT_SANDBOX is not set: eval "$(scripts/sandbox DIR)"')
+    if HARBOR is None:
+        pytest.skip('RLCONVERT_HARBOR_PYTHON is not set: eval "$(scripts/frameworks DIR)"')
+    return run(lay_out(place, every), Question(sandbox=SANDBOX, jobs=2, seconds=120))
+
+
+@pytest.fixture(scope="module", params=["local", pytest.param("container", marks=pytest.mark.slow)])
+def ran(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, TaskRun]:
+    """The verdict on each task, by its name: quick over a root file system, slow by Harbor."""
+    place = tmp_path_factory.mktemp("scored")
+    if request.param == "container":
+        return in_a_container(place, ALONE)
+    if not ROOTFS:
+        pytest.skip('RLCONVERT_ROOTFS is not set: eval "$(scripts/sandbox DIR)"')
+    question = Question(sandbox="local", rootfs=ROOTFS, jobs=2, seconds=120)
+    return run(lay_out(place, ALONE), question)
+
+
+def test_a_few_of_them_in_containers(tmp_path: Path) -> None:
+    few = [scorer("nemo.mcqa@1"), scorer("nemo.xlam_fc@1")]
+    verdicts = in_a_container(tmp_path, few)
+    assert {name: each.reason for name, each in verdicts.items() if name.endswith("right")} == {
+        f"{known.name}-right": "verified" for known in few
+    }
+    for known in few:
+        found = verdicts[f"{known.name}-wrong"].oracle
+        assert found is not None
+        assert found.rewards == (("reward", wrong(known)["reward"]),)
 
 
 @pytest.mark.parametrize("known", ALONE, ids=lambda known: known.name)
