@@ -366,6 +366,12 @@ def wait_until(met: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+def trials_known() -> int:
+    """How many trials have been put down for `--resume`."""
+    books = trialbook.book_folder().glob("*.jsonl")
+    return sum(book.read_text().count('"trial"') for book in books)
+
+
 CHILD = """
 import sys
 sys.path.insert(0, {here!r})
@@ -398,6 +404,7 @@ def test_killed_at_any_moment_it_leaves_nothing_and_resume_finishes(
         env={**os.environ, "TMPDIR": str(temp)},
     )
     wait_until(lambda: mark.exists() and Path(f"{mark}.child").exists())
+    wait_until(lambda: trials_known() == len(PROVED))
     process.send_signal(sign)
     said, _ = process.communicate(timeout=60)
     assert said == ("interrupted\n" if sign is signal.SIGINT else "")
