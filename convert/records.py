@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from . import __version__
 from .card import UNPROVED, in_code, in_text, table
-from .errors import Malformed, NewerSchema
 from .files import printable
 from .judge import Verdict
 from .runs import RunRecord, runs_section
-from .sidecar import Record
+from .sidecar import Record, parse_records
 from .sink import OURS
 
 SCHEMA = 1
@@ -78,29 +77,7 @@ def record_of(verdict: Verdict, digest: str, *, network_blocked: bool) -> CheckR
 
 def parse_checks(data: bytes) -> dict[str, CheckRecord]:
     """The records in ``checks.json``; `NewerSchema`, `Malformed`."""
-
-    class Head(BaseModel):
-        schema_: int = Field(alias="schema")
-
-    try:
-        schema = Head.model_validate_json(data).schema_
-        if schema > SCHEMA:
-            raise NewerSchema(
-                f"its schema is {schema}, and this version knows {SCHEMA}",
-                reason="newer-checks",
-                file=CHECKS,
-                remedy="Use a newer rlconvert",
-            )
-        return ChecksRecord.model_validate_json(data).checks
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise Malformed(
-            f"the records of checks are damaged: {first['msg']}",
-            reason="damaged-checks",
-            file=CHECKS,
-            where=".".join(str(part) for part in first["loc"]) or None,
-            remedy="Remove the file and check again",
-        ) from error
+    return parse_records(ChecksRecord, data, CHECKS, SCHEMA, "checks").checks
 
 
 def checks_text(checks: Mapping[str, CheckRecord]) -> bytes:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from .card import in_code, in_text, table
-from .errors import Malformed, NewerSchema
-from .sidecar import Record
+from .sidecar import Record, parse_records
 from .sink import OURS
 
 SCHEMA = 1
@@ -76,29 +75,7 @@ class RunsRecord(BaseModel):
 
 def parse_runs(data: bytes) -> dict[str, RunRecord]:
     """The records in ``runs.json``; `NewerSchema`, `Malformed`."""
-
-    class Head(BaseModel):
-        schema_: int = Field(alias="schema")
-
-    try:
-        schema = Head.model_validate_json(data).schema_
-        if schema > SCHEMA:
-            raise NewerSchema(
-                f"its schema is {schema}, and this version knows {SCHEMA}",
-                reason="newer-runs",
-                file=RUNS,
-                remedy="Use a newer rlconvert",
-            )
-        return RunsRecord.model_validate_json(data).runs
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise Malformed(
-            f"the records of runs are damaged: {first['msg']}",
-            reason="damaged-runs",
-            file=RUNS,
-            where=".".join(str(part) for part in first["loc"]) or None,
-            remedy="Remove the file and verify again",
-        ) from error
+    return parse_records(RunsRecord, data, RUNS, SCHEMA, "runs").runs
 
 
 def runs_text(runs: Mapping[str, RunRecord]) -> bytes:

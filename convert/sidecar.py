@@ -123,6 +123,7 @@ class ProvenanceRecord(Record):
 
 
 Kind = TypeVar("Kind", bound=Record)
+Records = TypeVar("Records", bound=BaseModel)
 
 
 def line_of(record: Record) -> bytes:
@@ -165,6 +166,36 @@ def parse_provenance(data: bytes) -> ProvenanceRecord:
             remedy="Use a newer rlconvert",
         )
     return parse(ProvenanceRecord, data, PROVENANCE)
+
+
+def parse_records(kind: type[Records], data: bytes, file: str, newest: int, what: str) -> Records:
+    """The records of `what` in a file of ours; `NewerSchema` when a later version wrote it.
+
+    `Malformed` names the file and the first fault.
+    """
+
+    class Head(BaseModel):
+        schema_: int = Field(alias="schema")
+
+    try:
+        schema = Head.model_validate_json(data).schema_
+        if schema > newest:
+            raise NewerSchema(
+                f"its schema is {schema}, and this version knows {newest}",
+                reason=f"newer-{what}",
+                file=file,
+                remedy="Use a newer rlconvert",
+            )
+        return kind.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise Malformed(
+            f"the records of {what} are damaged: {first['msg']}",
+            reason=f"damaged-{what}",
+            file=file,
+            where=".".join(str(part) for part in first["loc"]) or None,
+            remedy="Remove the file, and have it made again",
+        ) from error
 
 
 def pack_name(shard: int) -> str:

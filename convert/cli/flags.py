@@ -44,8 +44,8 @@ Jobs = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFlags:
-    """Which tasks, and how a run is judged."""
+class SelectionFlags:
+    """Which tasks."""
 
     include: Annotated[
         list[str] | None,
@@ -58,11 +58,6 @@ class TaskFlags:
     limit: Annotated[
         int | None, typer.Option("--limit", min=0, help="At most so many tasks, the first ones.")
     ] = None
-    jobs: Jobs = None
-    strict: Strict = False
-    allow_refused: AllowRefused = False
-    as_json: AsJson = False
-    junit: Junit = None
 
     @property
     def selection(self) -> Selection:
@@ -72,6 +67,17 @@ class TaskFlags:
             exclude=tuple(self.exclude or ()),
             limit=self.limit,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFlags(SelectionFlags):
+    """Which tasks, and how a run is judged."""
+
+    jobs: Jobs = None
+    strict: Strict = False
+    allow_refused: AllowRefused = False
+    as_json: AsJson = False
+    junit: Junit = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,21 +10,30 @@ import typer
 from rlconvert.errors import NotVerified, RlconvertError, VerifyFailed
 from rlconvert.format import Options
 
-from .check import Frameworks, Using, using_of
-from .flags import AsJson, From, SourceArg
+from .check import Using, using_of
+from .flags import AsJson, From, Junit, SelectionFlags, SourceArg
 from .talk import exit_on_error, progress, say, say_which
 
 if TYPE_CHECKING:
     from rlconvert.verdicts import TaskRun
     from rlconvert.verifying import Ran, VerifyRun
 
+Runners = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--framework",
+        metavar="NAME",
+        help="Have this framework run them; may be repeated.",
+        show_default="the first that runs tasks",
+    ),
+]
 _MOST = 12
 _LOG_LINES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyFlags:
-    """Which tasks are run, where, how often, and what counts."""
+class VerifyFlags(SelectionFlags):
+    """Where tasks are run, how often, and what counts."""
 
     sandbox: Annotated[
         str | None,
@@ -40,17 +49,6 @@ class VerifyFlags:
         typer.Option(
             "--rootfs", metavar="FOLDER", help="The root file system for --sandbox local."
         ),
-    ] = None
-    include: Annotated[
-        list[str] | None,
-        typer.Option("--include", metavar="PATTERN", help="Only tasks whose id fits the pattern."),
-    ] = None
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="PATTERN", help="Not the tasks whose id fits."),
-    ] = None
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=0, help="At most so many tasks, the first ones.")
     ] = None
     sample: Annotated[
         int, typer.Option("--sample", min=0, metavar="N", help="So many of these, drawn by chance.")
@@ -89,10 +87,7 @@ class VerifyFlags:
     no_record: Annotated[
         bool, typer.Option("--no-record", help="Write nothing into SRC; a Hub repo never is.")
     ] = False
-    junit: Annotated[
-        str | None,
-        typer.Option("--junit", metavar="FILE", help="Write a JUnit report, a case per task."),
-    ] = None
+    junit: Junit = None
 
 
 def verify(
@@ -105,7 +100,7 @@ def verify(
             "--against", metavar="OTHER", help="Run the same tasks of OTHER too, and compare."
         ),
     ] = None,
-    framework: Frameworks = None,
+    framework: Runners = None,
     using: Using = None,
     read_as: From = None,
     as_json: AsJson = False,
@@ -123,7 +118,6 @@ def verify(
         from rlconvert import api
         from rlconvert.orders import Sample
         from rlconvert.sandboxes import Question
-        from rlconvert.selection import Selection
 
         say_which(src)
         say("rlconvert: verify runs the code of these tasks")
@@ -146,11 +140,7 @@ def verify(
                     variables=tuple(flags.variables or ()),
                     allow_host=flags.allow_host,
                 ),
-                selection=Selection(
-                    include=tuple(flags.include or ()),
-                    exclude=tuple(flags.exclude or ()),
-                    limit=flags.limit,
-                ),
+                selection=flags.selection,
                 sample=Sample(count=flags.sample, seed=flags.seed),
                 record=not flags.no_record,
                 resume=flags.resume,
