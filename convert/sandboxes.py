@@ -260,7 +260,7 @@ def _sandbox(question: Question, runner: Runner, title: str) -> str:
             reason="no-such-sandbox",
             remedy=f"Choose one of these with --sandbox: {', '.join(known)}",
         )
-    if sandbox in ENGINES and not answers(sandbox):
+    if question.sandbox in ENGINES and not answers(sandbox):  # the first engine has answered
         raise JudgeMissing(
             f"{sandbox} does not answer",
             reason="no-sandbox",
