@@ -24,10 +24,12 @@ from .format import (
     RepoNote,
     RowFile,
     Writer,
+    nth_id,
 )
 from .model import Repo
 from .provenance import SidecarWriter
 from .report import Report
+from .sidecar import renamed, renamed_line
 from .sink import Sink
 from .spool import Spool
 from .staging import Staging
@@ -115,12 +117,17 @@ class Assembler:
             return self._refuse(ref.id, refused)
         done = 0
         placed: set[str] = set()
+        ids: dict[str, str] = {}
         for made in result.made:
             taken = self._place(made, placed, staging)
             if taken is not None:
                 refused.append((made.target, taken))
                 continue
             done += 1
+            if made.counted is not None:
+                number = self._spool.count(made.target, made.counted)
+                if number > 1:
+                    ids[made.target] = nth_id(made.counted, number)
             self._report.way(made.target, made.way, self._ways[made.target][made.way])
             for note in made.notes:
                 self._report.note(made.target, ref.id, note, way=made.way)
@@ -137,9 +144,9 @@ class Assembler:
         if done:
             self._report.weak(ref.id, result.weaknesses)
         if done and result.line is not None:
-            self._sidecar.line(result.line)
+            self._sidecar.line(renamed_line(result.line, ids) if ids else result.line)
         elif done and result.record is not None:
-            self._sidecar.task(result.record, result.missing or {})
+            self._sidecar.task(renamed(result.record, ids), result.missing or {})
         return self._refuse(ref.id, refused)
 
     def _append(self, path: str, line: bytes) -> None:

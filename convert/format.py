@@ -179,7 +179,8 @@ class Written:
 
     `way` names the column of fates that it went by. `id` is what the target's own reader will
     call it, and `native` what that reader will say are its own bytes. `rewritten` are the files
-    that are not the source's own bytes in a folder that otherwise is the source's.
+    that are not the source's own bytes in a folder that otherwise is the source's. `counted`:
+    other tasks may have become the same, and its reader tells them apart as `nth_id` does.
     """
 
     way: str
@@ -188,6 +189,12 @@ class Written:
     parts: tuple[TaskPart, ...]
     notes: tuple[Note, ...] = ()
     rewritten: tuple[str, ...] = ()
+    counted: bool = False
+
+
+def nth_id(name: str, number: int) -> str:
+    """What the `number`-th of several tasks that are the same is called, from 1 on."""
+    return name if number == 1 else f"{name}~{number}"
 
 
 class Outcome(Protocol):

@@ -11,6 +11,7 @@ A newer schema is refused; an unknown key in a known schema is damage.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -130,6 +131,19 @@ def line_of(record: Record) -> bytes:
     """A record as one line; what has its default is left out."""
     text = record.model_dump_json(by_alias=True, exclude_defaults=True)
     return text.encode() + b"\n"
+
+
+def renamed(record: TaskRecord, ids: Mapping[str, str]) -> TaskRecord:
+    """The record of a task that some targets call by these ids."""
+    if not ids:
+        return record
+    changed = {name: record.targets[name].model_copy(update={"id": ids[name]}) for name in ids}
+    return record.model_copy(update={"targets": record.targets | changed})
+
+
+def renamed_line(line: bytes, ids: Mapping[str, str]) -> bytes:
+    """`renamed` for a record that is a line already."""
+    return line_of(renamed(parse(TaskRecord, line, MANIFEST), ids))
 
 
 def parse(kind: type[Kind], data: bytes, name: str) -> Kind:

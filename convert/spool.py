@@ -28,6 +28,7 @@ class Spool:
         self._run("PRAGMA synchronous = OFF")
         self._run("CREATE TABLE claim (key TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID")
         self._run("CREATE TABLE item (number INTEGER PRIMARY KEY, list TEXT, text TEXT)")
+        self._run("CREATE TABLE tally (key TEXT PRIMARY KEY, number INT) WITHOUT ROWID")
         self._run("CREATE TABLE row (path TEXT, at INT, line BLOB)")
         self._run("BEGIN")
 
@@ -48,6 +49,15 @@ class Spool:
         """Whether `name` is claimed, however it is spelled."""
         key = f"{kind}:{folded(name)}"
         return self._run("SELECT 1 FROM claim WHERE key = ?", key).fetchone() is not None
+
+    def count(self, kind: str, name: str) -> int:
+        """How often `name` was counted, with this time."""
+        rows = self._run(
+            "INSERT INTO tally VALUES (?, 1) "
+            "ON CONFLICT DO UPDATE SET number = number + 1 RETURNING number",
+            f"{kind}:{name}",
+        )
+        return int(rows.fetchone()[0])
 
     def add(self, name: str, text: str) -> None:
         """Add a text to a list."""

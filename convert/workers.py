@@ -57,7 +57,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A task as one target has it; `folders` are paths and the names they are staged under."""
+    """A task as one target has it; `folders` are paths and the names they are staged under.
+
+    `counted` is its id there, when other tasks may have the same.
+    """
 
     target: str
     way: str
@@ -65,6 +68,7 @@ class Made:
     items: tuple[ListItem, ...]
     notes: tuple[Note, ...]
     folders: tuple[tuple[str, str], ...]
+    counted: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +169,7 @@ def _made(target: str, written: Written, folders: tuple[tuple[str, str], ...]) -
         items=tuple(part for part in written.parts if isinstance(part, ListItem)),
         notes=written.notes,
         folders=folders,
+        counted=written.id if written.counted else None,
     )
 
 

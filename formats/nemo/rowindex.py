@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from weakref import finalize
 
 from rlconvert.errors import RlconvertError
+from rlconvert.format import nth_id
 from rlconvert.model import RowRef
 from rlconvert.source import Source
 
@@ -88,7 +89,7 @@ class RowIndex:
             return f"{path}:{number}"
         if name is not None and self._rows_called(name) == 1:
             return name
-        return digest.hex() if copy == 1 else f"{digest.hex()}~{copy}"
+        return nth_id(digest.hex(), copy)
 
     def _rows_called(self, name: str) -> int:
         found = self._database.execute("SELECT rows FROM name WHERE key = ?", (name_key(name),))

@@ -100,9 +100,11 @@ class RowWriter:
         if isinstance(line, Refusal):
             return line
         path = own.path
+        name, counted = _id(task, line)
         return Written(
             way="row",
-            id=_id(task, line),
+            id=name,
+            counted=counted,
             native=Native(path, rows=(RowLine(path, line),)),
             parts=(AppendRow(path, line),),
             notes=tuple(notes_on(task, Fate.TRANSLATED)),
@@ -131,9 +133,11 @@ class RowWriter:
                     detail=", ".join(tasksets[1:6]),
                 )
             )
+        name, counted = _id(task, line)
         return Written(
             way="row",
-            id=_id(task, line),
+            id=name,
+            counted=counted,
             native=Native(path, rows=(RowLine(path, line),)),
             parts=(AppendRow(path, line, label=f"{_MARK}\n{said}"),),
             notes=tuple(notes),
@@ -303,13 +307,15 @@ def _listed(entry: DatasetEntry) -> dict[str, str | int | Mapping[str, str]]:
     return listed
 
 
-def _id(task: Task, line: bytes) -> str:
-    """What the reader will call the row: its own name where that is its id, else a digest."""
+def _id(task: Task, line: bytes) -> tuple[str, bool]:
+    """What the reader will call the row, and whether it counts those that are called so.
+
+    Its own name where that is its id, else a digest, which rows that say the same share.
+    """
     parts = take_apart(json.loads(line))
     if usable_name(parts.name) == task.id:
-        return task.id
-    _, tilde, copy = task.id.rpartition("~")
-    return digest_id(content_of(parts)) + (f"~{copy}" if tilde and copy.isdecimal() else "")
+        return task.id, False
+    return digest_id(content_of(parts)), True
 
 
 def _beyond_a_row(task: Task) -> str | None:

@@ -20,6 +20,7 @@ from rlconvert.formats.scorers import Scorer, scorer, scorers
 from rlconvert.reward import Submission
 from rlconvert.sandboxes import Question
 from rlconvert.verdicts import TaskRun
+from scorers.cases import cases_of
 from strategies.files import lay
 from strategies.nemo_rows import rows_of
 
@@ -36,15 +37,11 @@ ALONE = [each for each in scorers() if not each.requirements]
 Case = Mapping[str, Any]
 
 
-def cases(known: Scorer) -> list[Case]:
-    return list(map(json.loads, (known.folder / "cases.jsonl").read_bytes().splitlines()))
-
-
 def right(known: Scorer) -> Case:
     """A case with an answer that its scorer knows itself, and that earns full reward."""
     return next(
         each
-        for each in cases(known)
+        for each in cases_of(known)
         if (gold := known.rule().gold(each["params"])) is not None
         and known.rule().score(each["params"], gold)["reward"] == 1.0
         and known.rule().score(each["params"], {"text": "", "calls": []})["reward"] != 1.0
@@ -53,7 +50,7 @@ def right(known: Scorer) -> Case:
 
 def wrong(known: Scorer) -> Case:
     """A case that earns less, with the most to say."""
-    found = [each for each in cases(known) if each["reward"] is not None and each["reward"] < 1]
+    found = [each for each in cases_of(known) if each["reward"] is not None and each["reward"] < 1]
     return max(found, key=lambda each: (len(str(each["submission"])) < 9999, each["reward"]))
 
 

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
-from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias, TypeVar
 
 from packaging.requirements import Requirement
 
 from rlconvert.formats.scorers import Answer, Call, Scorer
+from scorers.cases import cases_of
 
 T = TypeVar("T")
 Row: TypeAlias = Mapping[str, Any]
@@ -128,8 +128,7 @@ def generated(scorer: Scorer, rows: Sequence[Row], most: int, seed: int = 0) -> 
 def written(scorer: Scorer) -> list[tuple[Case, str, float | None]]:
     """The cases in the scorer's folder, with outcome and reward."""
     found = []
-    for line in Path(scorer.folder, "cases.jsonl").read_text(encoding="utf-8").splitlines():
-        case = json.loads(line)
+    for case in cases_of(scorer):
         params, answer = case["params"], case["submission"]
         made = Case(params["config"], params["row"], answer["text"], answer["calls"])
         found.append((made, case["outcome"], case["reward"]))

@@ -12,6 +12,7 @@ import pytest
 from rlconvert.errors import Malformed, NewerSchema
 from rlconvert.formats.scorers import Scorer, scorer, scorer_for_server, scorers
 from rlconvert.formats.scorers.registry import FOLDERS, HOME
+from scorers.cases import SOURCES
 
 EACH = [pytest.param(each, id=each.name) for each in scorers()]
 
@@ -84,7 +85,7 @@ def test_the_runner_stands_alone() -> None:
 
 def test_what_was_compared_is_complete_and_agreed() -> None:
     """The record of the comparison: the whole of what was compared agreed."""
-    counted = json.loads((HOME / "agreement.json").read_text(encoding="utf-8"))
+    counted = json.loads((SOURCES / "agreement.json").read_text(encoding="utf-8"))
     known = {f"{server} {each.id}" for each in scorers() for server in each.servers}
     assert set(counted) <= known
     for key, one in counted.items():
@@ -93,7 +94,7 @@ def test_what_was_compared_is_complete_and_agreed() -> None:
 
 def test_the_table_in_the_readme_is_that_of_the_record() -> None:
     """`scripts/scorers --write` makes it."""
-    readme = Path(HOME, "README.md").read_text(encoding="utf-8")
+    readme = Path(SOURCES, "README.md").read_text(encoding="utf-8")
     for each in scorers():
         for server in each.servers:
             assert f"| `{server}` | `{each.id}` |" in readme

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rlconvert.files import Blob, File, FileTree
 from rlconvert.formats.scorers import scorers
+from scorers.cases import cases_of
 from strategies.words import texts
 
 Draw = st.DrawFn
@@ -154,8 +155,7 @@ def _cases() -> dict[str, list[tuple[Item, Item]]]:
     """The configs and rows that each server's scorer is tried on, of those that can be graded."""
     found: dict[str, list[tuple[Item, Item]]] = {}
     for known in scorers():
-        lines = (known.folder / "cases.jsonl").read_bytes().splitlines()
-        params = [each["params"] for each in map(json.loads, lines) if each["outcome"] == "graded"]
+        params = [each["params"] for each in cases_of(known) if each["outcome"] == "graded"]
         for server in known.servers:
             found[server] = [(each["config"], each["row"]) for each in params]
     return found
@@ -187,9 +187,8 @@ def scored_repos(draw: Draw) -> FileTree:
     rule, first = draw(st.sampled_from(CASES[server]))
     rows = [first, *(row for config, row in CASES[server] if config == rule)]
     chosen = draw(st.lists(st.sampled_from(rows), min_size=1, max_size=2))
-    drawn = [  # rows that only padding tells apart would be one when written anew
-        {"responses_create_params": draw(requests()), "note": [number, draw(values)], **row}
-        for number, row in enumerate(chosen)
+    drawn = [
+        {"responses_create_params": draw(requests()), "note": draw(values), **row} for row in chosen
     ]
     return rows_of(server, *drawn, rule=rule)
 
