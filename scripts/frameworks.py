@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rlconvert.errors import ExitCode, JudgeMissing
@@ -25,19 +26,22 @@ def main() -> int:
         print(__doc__.strip(), file=sys.stderr)
         return ExitCode.USAGE
     root = Path(sys.argv[1]).absolute()
+    judges = {name: judge for name in format_names() if (judge := get_format(name).judge)}
     status = ExitCode.DONE
-    for name in format_names():
-        judge = get_format(name).judge
-        if judge is None:
-            continue
-        try:
-            python = judge_python(name, judge, root)
-        except JudgeMissing as missing:
-            print(f"frameworks: {missing}", file=sys.stderr)
-            status = ExitCode.JUDGE_MISSING
-            continue
-        print(f"frameworks: {name}: ready ({' '.join(judge.requirements)})", file=sys.stderr)
-        print(f"export RLCONVERT_{name.upper()}_PYTHON={shlex.quote(python)}")
+    with ThreadPoolExecutor() as pool:  # each waits for downloads most of the time
+        made = {
+            name: pool.submit(judge_python, name, judge, root) for name, judge in judges.items()
+        }
+        for name, python in made.items():
+            try:
+                found = shlex.quote(python.result())
+            except JudgeMissing as missing:
+                print(f"frameworks: {missing}", file=sys.stderr)
+                status = ExitCode.JUDGE_MISSING
+                continue
+            said = " ".join(judges[name].requirements)
+            print(f"frameworks: {name}: ready ({said})", file=sys.stderr)
+            print(f"export RLCONVERT_{name.upper()}_PYTHON={found}", flush=True)
     return status
 
 

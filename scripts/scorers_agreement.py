@@ -8,8 +8,9 @@ generated submissions (default 2500). The scorer agrees when it gives the same n
 where the original fails. Shown are disagreements, and then the table.
 
 `--write` puts what was counted into `formats/scorers/agreement.json` and the table of it into the
-README of that folder, beside what was counted before for other scorers. A scorer without an entry
-there is unproven, and the table says so. The exit status is 1 when there is any disagreement.
+README there and that of the project, beside what was counted before for other scorers. A scorer
+without an entry there is unproven, and the table says so. The exit status is 1 when there is any
+disagreement.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from scorers.generating import Case, Row, generated, lacking, sound_rows, writte
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / "formats" / "scorers"
 JUDGE = ROOT / "formats" / "nemo" / "judge" / "nemo_verify.py"
+READMES = (ROOT / "README.md", HOME / "README.md")
 BEGIN, END = "<!-- agreement -->\n", "<!-- end of agreement -->\n"
 STRANGE = "Final answer: \\boxed{42}\n"
 SHOWN = 5
@@ -161,10 +163,10 @@ def write(release: str, agreements: Iterable[Agreement]) -> None:
     known = {f"{server} {scorer.id}" for scorer in scorers() for server in scorer.servers}
     counted = {key: counted[key] for key in sorted(counted) if key in known}
     kept.write_text(json.dumps(counted, indent=2) + "\n", encoding="utf-8")
-    readme = HOME / "README.md"
-    before, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    readme.write_text(before + BEGIN + page(counted) + END + after, encoding="utf-8")
+    for readme in READMES:
+        before, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+        after = rest.partition(END)[2]
+        readme.write_text(before + BEGIN + page(counted) + END + after, encoding="utf-8")
 
 
 def main() -> int:
