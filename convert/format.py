@@ -318,7 +318,8 @@ class Format:
 
     `refusals` lists every reason a task may be refused for, with one sentence each. `host_access`
     says what a task asks of the machine that it is run on, beyond containers of its own, and
-    `weaknesses` what is weak about how it is graded, as far as reading tells.
+    `weaknesses` what is weak about how it is graded, as far as reading tells. `tag` is what the
+    card of a repo carries that the framework loads.
     """
 
     name: str
@@ -329,6 +330,7 @@ class Format:
     writer: Callable[[Repo, Aim], Writer]
     ways: Mapping[str, Mapping[str, FieldFate]]
     refusals: Mapping[str, str]
+    tag: str | None = None
     reader_options: tuple[Option, ...] = ()
     writer_options: tuple[Option, ...] = ()
     judge: Judge | None = None

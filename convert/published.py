@@ -1,6 +1,7 @@
 """A repo as it would be published: its files, their digest, and a bare git repository of them.
 
-`README.md` and `.rlconvert/` are outside every layout, and git's own files outside every repo.
+`README.md` and `.rlconvert/` are outside every layout, and git's own files outside every repo. So
+is a root `.gitattributes` that only says what LFS carries: the Hub puts one into every repo.
 Bytes go into git as they are: no attribute, filter or ignore rule of the repo is applied.
 """
 
@@ -21,6 +22,9 @@ from .source import BOOKKEEPING, FolderSource, Kind
 
 OUTSIDE = frozenset({"README.md"})
 """Files at the root that no layout reads."""
+
+_ATTRIBUTES = ".gitattributes"
+_LFS_RULE = frozenset({b"filter=lfs", b"diff=lfs", b"merge=lfs", b"-text", b"lockable"})
 
 _COMMIT = b"commit refs/heads/main\ncommitter rlconvert <rlconvert@localhost> 0 +0000\ndata 0\n"
 
@@ -55,12 +59,20 @@ def layout_digest(source: FolderSource) -> str:
     """A digest of paths and bytes; modes are left out: the Hub's HTTP side keeps none."""
     whole = hashlib.sha256()
     for member in members(source):
-        if member.path in OUTSIDE:
+        if member.path in OUTSIDE or (member.path == _ATTRIBUTES and _only_lfs(source)):
             continue
         mark = b"l" if member.kind is Kind.LINK else b"f"
         digest = _blob(source, member)[0].sha256
         whole.update(b"%s %s %s\0" % (mark, digest.encode(), os.fsencode(member.path)))
     return f"sha256:{whole.hexdigest()}"
+
+
+def _only_lfs(source: FolderSource) -> bool:
+    """Whether the root's `.gitattributes` says how bytes travel, and nothing of what they are."""
+    if source.kind(_ATTRIBUTES) is not Kind.FILE:
+        return False
+    rules = (line.split() for line in source.lines(_ATTRIBUTES) if not line.startswith(b"#"))
+    return all(b"filter=lfs" in rule and _LFS_RULE.issuperset(rule[1:]) for rule in rules if rule)
 
 
 def _blob(source: FolderSource, member: Member) -> tuple[Blob, bool]:

@@ -432,6 +432,18 @@ def test_digest_is_of_the_layout_alone(repo: Path) -> None:
     assert layout_digest(FolderSource(str(repo))) != before
 
 
+def test_digest_is_that_of_the_copy_on_the_hub(repo: Path) -> None:
+    before = layout_digest(FolderSource(str(repo)))
+    (repo / ".gitattributes").write_bytes(b"# text\n\n*.gz filter=lfs diff=lfs merge=lfs -text\n")
+    assert layout_digest(FolderSource(str(repo))) == before
+    for rule in (b"*.sh text eol=crlf", b"*.gz filter=lfs text", b"*.gz -text"):
+        (repo / ".gitattributes").write_bytes(b"*.gz filter=lfs -text\n" + rule)
+        assert layout_digest(FolderSource(str(repo))) != before
+    (repo / ".gitattributes").unlink()
+    (repo / "tasks" / "hello" / ".gitattributes").write_bytes(b"*.gz filter=lfs -text\n")
+    assert layout_digest(FolderSource(str(repo))) != before
+
+
 def odd_files(root: Path) -> Iterator[str]:
     for name in ('"quoted"', "back\\slash", "new\nline", "é", ".gitignore", ".gitattributes"):
         (root / name).write_bytes(b"* text eol=crlf\n*.txt\n")

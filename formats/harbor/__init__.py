@@ -61,6 +61,7 @@ FORMAT = Format(
     name="harbor",
     title="Harbor",
     version="0.26.0",
+    tag="harbor",
     sniff=_sniff,
     reader=_reader,
     writer=_writer,

@@ -64,6 +64,7 @@ FORMAT = Format(
     name="nemo",
     title="NeMo Gym",
     version="0.7.0",
+    tag="nemo-gym",
     sniff=_sniff,
     reader=_reader,
     writer=_writer,

@@ -62,6 +62,7 @@ FORMAT = Format(
     name="openenv",
     title="OpenEnv",
     version="0.10.0",
+    tag="openenv",
     sniff=_sniff,
     reader=_reader,
     writer=_writer,

@@ -57,6 +57,7 @@ FORMAT = Format(
     name="verifiers",
     title="Verifiers",
     version="0.4.0",
+    tag="verifiers",
     sniff=_sniff,
     reader=_reader,
     writer=_writer,
