@@ -1,8 +1,8 @@
 """Snapshots of datasets on the Hugging Face Hub.
 
-The only module that imports ``huggingface_hub``, and only inside functions. Whatever the client
-raises leaves here as a `HubError` (or, for trouble on this machine, a `WriteError`) of one
-sentence and one remedy; no message holds a token.
+With `hubwrite` and `huberrors` the only module that imports ``huggingface_hub``, and only inside
+functions. Whatever the client raises leaves here as a `HubError` (or, for trouble on this machine,
+a `WriteError`) of one sentence and one remedy; no message holds a token.
 """
 
 from __future__ import annotations
@@ -10,29 +10,15 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .address import HubAddress, is_repo_id, parse_hub_address
-from .errors import (
-    HubConflict,
-    HubDenied,
-    HubError,
-    HubNotFound,
-    HubUnavailable,
-    OutputExists,
-    RlconvertError,
-    UnsafePath,
-    WriteError,
-)
+from .errors import HubNotFound, OutputExists, UnsafePath, WriteError
 from .files import printable
-
-if TYPE_CHECKING:
-    from huggingface_hub.errors import HfHubHTTPError
+from .huberrors import explained
 
 __all__ = ["HubAddress", "Snapshot", "fetch_dataset", "is_repo_id", "parse_hub_address"]
 
@@ -75,7 +61,7 @@ def fetch_dataset(
 
     created = _claim(dest)
     try:
-        with _explained(address, dest):
+        with explained(address, lambda error: _local(error, dest)):
             info = HfApi(endpoint=endpoint, token=token).repo_info(
                 address.repo_id, repo_type="dataset", revision=address.revision
             )
@@ -169,186 +155,6 @@ def _silent() -> type:
             super().__init__(*args, **options | {"disable": True})  # type: ignore[no-untyped-call]
 
     return Silent
-
-
-# ---------------------------------------------------------------- errors
-
-
-@contextmanager
-def _explained(address: HubAddress, dest: Path) -> Generator[None, None, None]:
-    """Turn whatever the client raises into one of our errors."""
-    from huggingface_hub.errors import (
-        EntryNotFoundError,
-        HfHubHTTPError,
-        LocalTokenNotFoundError,
-        OfflineModeIsEnabled,
-        XetDownloadError,
-    )
-
-    # The base of every error of the HTTP library under the client, whichever library that is.
-    http_error: type[Exception] = HfHubHTTPError.__bases__[0]
-    try:
-        yield
-    except (OSError, EntryNotFoundError, XetDownloadError, http_error) as error:
-        # A FileNotFoundError often hides what really happened: it is the cause of the cause.
-        for reason in _chain(error):
-            if isinstance(reason, OfflineModeIsEnabled):
-                raise _offline(address) from error
-            if isinstance(reason, LocalTokenNotFoundError):
-                raise _no_token(address) from error
-            if isinstance(reason, HfHubHTTPError):
-                raise _answered(reason, address) from error
-            if isinstance(reason, OSError) and reason.errno in _LOCAL_ERRNOS:
-                raise _local(reason, dest) from error
-        raise _unreachable(address) from error
-    except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
-        raise HubError(
-            f"the Hub's answer for {address.repo_id} makes no sense ({type(error).__name__})",
-            reason="hub-answer",
-            file=str(address),
-            remedy="Check HF_ENDPOINT and the proxy: something else may have answered",
-        ) from error
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    link: BaseException | None = error
-    while link is not None:
-        yield link
-        link = link.__cause__
-
-
-_LOCAL_ERRNOS = frozenset(
-    {
-        errno.EACCES,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.EIO,
-        errno.EISDIR,
-        errno.EMFILE,
-        errno.ENAMETOOLONG,
-        errno.ENOSPC,
-        errno.ENOTDIR,
-        errno.EPERM,
-        errno.EROFS,
-    }
-)
-"""What goes wrong on this machine's disk, never on the network."""
-
-
-def _answered(error: HfHubHTTPError, address: HubAddress) -> RlconvertError:
-    """The error for an answer with a bad status."""
-    from huggingface_hub.errors import (
-        DisabledRepoError,
-        EntryNotFoundError,
-        GatedRepoError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
-
-    repo, file, status = address.repo_id, str(address), error.response.status_code
-    if isinstance(error, GatedRepoError):  # first: it is a RepositoryNotFoundError too
-        return HubDenied(
-            f"the dataset {repo} is gated, and this account has no access to it",
-            reason="gated",
-            file=file,
-            remedy=f"Ask for access on https://huggingface.co/datasets/{repo}, then set HF_TOKEN",
-        )
-    if isinstance(error, RepositoryNotFoundError):
-        return HubNotFound(
-            f"there is no dataset {repo}, or it is private and this account may not see it",
-            reason="repo-not-found",
-            file=file,
-            remedy="Check the name; if it is private, set HF_TOKEN to a token that may read it",
-        )
-    if isinstance(error, RevisionNotFoundError):
-        return HubNotFound(
-            f"the dataset {repo} has no revision {printable(address.revision or 'main')}",
-            reason="revision-not-found",
-            file=file,
-            remedy="Name a branch, a tag, a commit id or refs/pr/N",
-        )
-    if isinstance(error, EntryNotFoundError):
-        return HubNotFound(
-            f"a file of the dataset {repo} is listed but not there",
-            reason="file-not-found",
-            file=file,
-            remedy="Try again; if it stays so, tell the dataset's owner",
-        )
-    if isinstance(error, DisabledRepoError):
-        return HubDenied(
-            f"the Hub has disabled the dataset {repo}",
-            reason="disabled",
-            file=file,
-            remedy="Ask its owner for another copy",
-        )
-    if status == 401:
-        return HubDenied(
-            "the Hub does not accept this token",
-            reason="bad-token",
-            file=file,
-            remedy="Set HF_TOKEN to a valid token, or run `hf auth login` again",
-        )
-    if status == 403:
-        return HubDenied(
-            f"this token may not read the dataset {repo}",
-            reason="forbidden",
-            file=file,
-            remedy="Use a token with read access to that repo",
-        )
-    if status in (409, 412):
-        return HubConflict(
-            f"the dataset {repo} changed in between",
-            reason="conflict",
-            file=file,
-            remedy="Try again",
-        )
-    if status == 429:
-        return HubUnavailable(
-            "the Hub refuses more requests for now (rate limit)",
-            reason="rate-limit",
-            file=file,
-            remedy="Wait five minutes, set HF_TOKEN for a higher limit, or give a clone's folder",
-        )
-    if status >= 500:
-        return HubUnavailable(
-            f"the Hub is in trouble (status {status})",
-            reason="hub-down",
-            file=file,
-            remedy="Try again later",
-        )
-    return HubError(
-        f"the Hub answered with status {status} for the dataset {repo}",
-        reason="hub-status",
-        file=file,
-        remedy="Open the dataset's page in a browser to see what it says",
-    )
-
-
-def _offline(address: HubAddress) -> HubUnavailable:
-    return HubUnavailable(
-        "the Hub client is in offline mode",
-        reason="offline",
-        file=str(address),
-        remedy="Unset HF_HUB_OFFLINE, or give a folder on this machine",
-    )
-
-
-def _no_token(address: HubAddress) -> HubDenied:
-    return HubDenied(
-        "a token was asked for, and none is stored",
-        reason="no-token",
-        file=str(address),
-        remedy="Set HF_TOKEN, or run `hf auth login`",
-    )
-
-
-def _unreachable(address: HubAddress) -> HubUnavailable:
-    return HubUnavailable(
-        "the Hub cannot be reached",
-        reason="network",
-        file=str(address),
-        remedy="Check the connection, the proxy and HF_ENDPOINT, and try again",
-    )
 
 
 def _local(error: OSError, dest: Path) -> WriteError:
