@@ -5,8 +5,7 @@
 A made-up set of Harbor tasks (2,000 with six small files each) is converted by the command line,
 whole processes, in turn with `cp -r` of the same set; shown are medians. So are NeMo Gym rows.
 --large also converts 100,000 tasks and 1,000,000 rows and watches the memory; --rows N converts N
-rows and nothing else. DIR is where
-everything is written: by default /dev/shm where there is room (so that the disk is not what is
+rows and nothing else. DIR is where everything is written: by default /dev/shm where there is room (so that the disk is not what is
 measured), else the folder for temporary files.
 
 "Peak memory" is the sum, over all processes of the command, of the most each has had in RAM; pages
@@ -147,10 +146,17 @@ def row_speed(work: Path, rows: int, runs: int, table: Table) -> None:
     shutil.rmtree(source)
 
 
+_JSON_ALONE = "import json, sys; [json.loads(line) and None for line in open(sys.argv[1], 'rb')]"
+
+
 def many_rows(work: Path, rows: int, table: Table) -> None:
     """Speed and peak of one command, on very many rows."""
     source, out = work / "rows", work / "rows-out"
     make_rows(source, rows)
+    reading = Timings()
+    reading.add([sys.executable, "-c", _JSON_ALONE, str(source / "data" / "train.jsonl")])
+    alone = f"{rows / reading.seconds:,.0f} rows/s"
+    table.row(f"`json.loads` of {rows:,} rows", "for scale", alone)
     before, begin = os.times(), time.perf_counter()
     peaks = peak_of(conversion(source, "nemo", "nemo", out, None))
     wall, after = time.perf_counter() - begin, os.times()

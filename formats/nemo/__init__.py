@@ -14,7 +14,8 @@ from rlconvert.judge import Hearing, Judge, Runner, Verdict
 from .fates import REFUSALS, WAYS
 
 if TYPE_CHECKING:
-    from rlconvert.model import Repo
+    from rlconvert.model import Repo, Task
+    from rlconvert.soundness import Weakness
     from rlconvert.source import Source
 
 
@@ -34,6 +35,13 @@ def _writer(repo: Repo, aim: Aim) -> Writer:
     from .writer import open_writer
 
     return open_writer(repo, aim)
+
+
+def _weaknesses(task: Task) -> tuple[Weakness, ...]:
+    native = task.native.get("nemo")
+    if native is not None and not native.tree.entries:
+        return ()  # a row has no files that could be weak
+    return weaknesses(task)
 
 
 def _hear(hearing: Hearing) -> Verdict:
@@ -98,5 +106,5 @@ FORMAT = Format(
     ),
     judge=JUDGE,
     host_access=host_access,
-    weaknesses=weaknesses,
+    weaknesses=_weaknesses,
 )

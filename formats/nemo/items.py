@@ -21,7 +21,7 @@ from .jsonline import Json, Object
 from .noticing import Notices, bad
 from .parts import PROMPT, part_from_row
 from .requests import request_types
-from .servers import misfit
+from .rowtypes import misfit
 
 Role = Literal["system", "developer", "user", "assistant"]
 ROLES = frozenset({"system", "developer", "user", "assistant"})

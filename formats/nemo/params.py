@@ -22,7 +22,7 @@ from .jsonline import Json, Object
 from .layout import PARAMS
 from .noticing import Notices, bad
 from .requests import request_types
-from .servers import misfit, takes_null
+from .rowtypes import misfit, takes_null
 
 EXTRAS = "extras"
 INSTRUCTIONS = f"/{PARAMS}/instructions"

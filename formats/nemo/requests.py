@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from .servers import Type
+from .rowtypes import Type
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ def _task(name: str, line: bytes, place: Place) -> Task:
         grader = recognise([parts])  # a file may mix the rows of several servers
         component, doubt = grader.component, doubt if grader.component is None else ""
     request = request_from_params(parts.params, notices)
-    if _LONG.search(line):
+    long = _LONG.search(line) is not None
+    if long:
         for field, inside in (("reward", parts.fields), ("extras", parts.params)):
             if beyond_64_bits(inside):
                 notices.lost(field, "an integer beyond 64 bits, which rollouts get as a float")
@@ -77,7 +78,7 @@ def _task(name: str, line: bytes, place: Place) -> Task:
             config=place.file.rule,
             payload=cast("Mapping[str, Data]", fields),
         )
-        known = known_rule(reward, place.file.agents) if fits else None
+        known = known_rule(reward, place.file.agents, long=long) if fits else None
         if isinstance(known, str):
             notices.remarks.append(Remark("reward", NOT_AS_DATA, known))
         elif known is not None:

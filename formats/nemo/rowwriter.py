@@ -67,12 +67,12 @@ _BENCHMARK = (
 
 def is_row_task(task: Task) -> bool:
     """Whether a task is a row of NeMo Gym, its own bytes or what the model knows of one."""
+    native = task.native.get(FORMAT)
+    if native is not None and not native.tree.entries:
+        return True
     if hosted_rule(task) is not None:
         return True
-    native = task.native.get(FORMAT)
-    if native is not None:
-        return not native.tree.entries
-    return task.reward is None and FORMAT in task.extras
+    return native is None and task.reward is None and FORMAT in task.extras
 
 
 class RowWriter:

@@ -34,11 +34,12 @@ class Known:
     others: Mapping[str, Data]
 
 
-def known_rule(hosted: Hosted, agents: frozenset[str]) -> Known | str | None:
+def known_rule(hosted: Hosted, agents: frozenset[str], *, long: bool) -> Known | str | None:
     """The rule of a row that fits its server's schema, as data.
 
     A text says why there is none although the server has a scorer; None: it has none. `agents` are
-    those that run the rows: of others than the simple one nobody says what they hand in.
+    those that run the rows: of others than the simple one nobody says what they hand in. `long`:
+    there are digits enough in the row for an integer beyond 64 bits.
     """
     known = scorer_for_server(hosted.component)
     if known is None or known.framework != _ORIGIN:
@@ -48,7 +49,7 @@ def known_rule(hosted: Hosted, agents: frozenset[str]) -> Known | str | None:
     if (doubt := next(_doubts(known, hosted.config), None)) is not None:
         return f"{doubt}, so that only NeMo Gym itself can grade it"
     params = known.params(hosted.config, hosted.payload)
-    if beyond_64_bits(cast("Json", params["row"])):
+    if long and beyond_64_bits(cast("Json", params["row"])):
         return "an integer beyond 64 bits, which NeMo Gym grades as a float"
     return Known(
         Scored(

@@ -8,19 +8,18 @@ fits is taken to be one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TypeAlias, cast
+from typing import cast
 
 from .jsonline import Json, Object
+from .rowtypes import Type, fields_of, forms_of, misfit, takes_null
 
 VERSION = "0.7.0"
 METADATA = "verifier_metadata"
 SERVERS, AGENTS = "resources_servers", "responses_api_agents"
-
-Type: TypeAlias = "str | Mapping[str, object]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Schema:
     @property
     def fields(self) -> frozenset[str]:
         """Every field it declares, in any of its forms."""
-        return frozenset(name for form in _forms(self.row) for name in _fields(form))
+        return frozenset(name for form in forms_of(self.row) for name in fields_of(form))
 
     def fits(self, fields: Object) -> str | None:
         """Why the fields (nested ones lifted) are no row of it; None: they are."""
@@ -113,7 +112,7 @@ def without_padding(fields: Object, schema: Schema) -> dict[str, Json]:
 def _cleaned(fields: Object, row: Type) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for key, value in fields.items():
-        kinds = [_fields(form)[key] for form in _forms(row) if key in _fields(form)]
+        kinds = [fields_of(form)[key] for form in forms_of(row) if key in fields_of(form)]
         if value is None and kinds and not any(takes_null(kind) for kind in kinds):
             continue
         found[key] = _clean(value, kinds[0]) if len(kinds) == 1 else value
@@ -123,7 +122,7 @@ def _cleaned(fields: Object, row: Type) -> dict[str, Json]:
 def _clean(value: Json, kind: Type) -> Json:
     if isinstance(kind, str):
         return value
-    forms = [form for form in _forms(kind) if form != "null"]
+    forms = [form for form in forms_of(kind) if form != "null"]
     if len(forms) != 1 or isinstance(forms[0], str):
         return value
     form = forms[0]
@@ -136,89 +135,3 @@ def _clean(value: Json, kind: Type) -> Json:
     if isinstance(value, Mapping) and "object" in form:
         return _cleaned(value, form)
     return value
-
-
-def _forms(kind: Type) -> list[Type]:
-    if isinstance(kind, Mapping) and "one" in kind:
-        return cast("list[Type]", kind["one"])
-    return [kind]
-
-
-def _fields(form: Type) -> Mapping[str, Type]:
-    if isinstance(form, str):
-        return {}
-    return cast("Mapping[str, Type]", form.get("object", {}))
-
-
-def takes_null(kind: Type) -> bool:
-    """Whether a type allows null."""
-    return any(
-        form in ("null", "any") or (isinstance(form, Mapping) and None in _words(form))
-        for form in _forms(kind)
-    )
-
-
-def _words(form: Mapping[str, object]) -> list[Json]:
-    return cast("list[Json]", form.get("is", []))
-
-
-def misfit(value: Json, kind: Type, place: str = "") -> str | None:
-    """Where a value is not of a type: the place, and what is wrong there."""
-    reasons = []
-    for form in _forms(kind):
-        reason = _not_of(value, form, place)
-        if reason is None:
-            return None
-        reasons.append(reason)
-    return max(reasons, key=lambda reason: reason.count("/"))
-
-
-def _not_of(value: Json, form: Type, place: str) -> str | None:
-    if isinstance(form, str):
-        return None if _IS[form](value) else f"{place or '/'} is not {form}"
-    if "is" in form:
-        return None if value in _words(form) else f"{place or '/'} is none of the known words"
-    if "list" in form:
-        if not isinstance(value, list):
-            return f"{place or '/'} is not a list"
-        return _first(misfit(each, cast("Type", form["list"]), f"{place}/*") for each in value)
-    if not isinstance(value, Mapping):
-        return f"{place or '/'} is not an object"
-    if "map" in form:
-        inner = cast("Type", form["map"])
-        return _first(misfit(each, inner, f"{place}/*") for each in value.values())
-    fields = _fields(form)
-    if form.get("closed") and (more := sorted(value.keys() - fields.keys())):
-        return f"{place}/{more[0]} is not known"
-    for name in cast("list[str]", form["required"]):
-        if name not in value:
-            return f"{place}/{name} is missing"
-    return _first(
-        misfit(value[name], each, f"{place}/{name}")
-        for name, each in fields.items()
-        if name in value
-    )
-
-
-def _first(reasons: Iterable[str | None]) -> str | None:
-    return next((reason for reason in reasons if reason is not None), None)
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_whole(value: Json) -> bool:
-    if isinstance(value, bool):
-        return False
-    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-
-
-_IS: Mapping[str, Callable[[Json], bool]] = {
-    "any": lambda _: True,
-    "str": lambda value: isinstance(value, str),
-    "int": _is_whole,
-    "num": _is_number,
-    "bool": lambda value: isinstance(value, bool),
-    "null": lambda value: value is None,
-}

@@ -19,7 +19,7 @@ from nemo.request_cases import said, tooled
 from nemo.row_cases import ROWS
 from nemo.test_row_cases import ours
 from rlconvert.formats.nemo.requests import request_types
-from rlconvert.formats.nemo.servers import Type
+from rlconvert.formats.nemo.rowtypes import Type
 
 pytestmark = pytest.mark.framework
 
