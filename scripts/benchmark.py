@@ -5,8 +5,8 @@
 A made-up set of Harbor tasks (2,000 with six small files each) is converted by the command line,
 whole processes, in turn with `cp -r` of the same set; shown are medians. So are NeMo Gym rows.
 --large also converts 100,000 tasks and 1,000,000 rows and watches the memory; --rows N converts N
-rows and nothing else. DIR is where everything is written: by default /dev/shm where there is room (so that the disk is not what is
-measured), else the folder for temporary files.
+rows and nothing else. DIR is where everything is written: by default /dev/shm where there is room
+(so that the disk is not what is measured), else the folder for temporary files.
 
 "Peak memory" is the sum, over all processes of the command, of the most each has had in RAM; pages
 that they share count in each. It is measured on a run of its own, on Linux only.
