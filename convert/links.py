@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
-from .errors import UnsafePath
+from .errors import TooBig, UnsafePath
 from .files import MAX_HOPS, FileTree, Link, parents, printable
+
+MAX_COPIES = 100_000
+"""Files that may be reached through links: more than the Hub takes into one repo."""
 
 
 def check_links(tree: FileTree) -> None:
@@ -47,6 +51,48 @@ def links_to_nothing(tree: FileTree) -> Iterator[str]:
             end = _resolve(tree, path, entry.target)
             if end not in folders and end not in tree.entries:
                 yield path
+
+
+def copies(tree: FileTree) -> Iterator[tuple[str, str]]:
+    """What stands where links are followed: each path, and the file of the tree that it is.
+
+    Links to nothing give nothing. The links are those that `check_links` lets pass; `TooBig` when
+    they multiply beyond `MAX_COPIES`.
+    """
+    paths = list(tree.entries)
+    count = 0
+    todo = [
+        (path, _resolve(tree, path, entry.target))
+        for path, entry in tree.entries.items()
+        if isinstance(entry, Link)
+    ]
+    while todo:
+        shown, end = todo.pop()
+        inside = [end] if end in tree.entries else _below(paths, end)
+        for path in inside:
+            entry = tree.entries[path]
+            place = shown + path[len(end) :]
+            if isinstance(entry, Link):
+                todo.append((place, _resolve(tree, path, entry.target)))
+                continue
+            count += 1
+            if count > MAX_COPIES:
+                raise TooBig(
+                    f"links lead to more than {MAX_COPIES:,} files",
+                    reason="too-many-copies",
+                    file=printable(shown),
+                    remedy="Remove links, or put the files where they are needed once",
+                )
+            yield place, path
+
+
+def _below(paths: list[str], folder: str) -> Iterator[str]:
+    """The paths inside a folder, of a sorted list."""
+    inside = f"{folder}/"
+    at = bisect_left(paths, inside)
+    while at < len(paths) and paths[at].startswith(inside):
+        yield paths[at]
+        at += 1
 
 
 def _circles(tree: FileTree, inside: Mapping[str, list[tuple[str, str]]]) -> Iterator[UnsafePath]:

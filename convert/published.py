@@ -1,7 +1,8 @@
 """A repo as it would be published: its files, their digest, and a bare git repository of them.
 
 `README.md` and `.rlconvert/` are outside every layout, and git's own files outside every repo. So
-is a root `.gitattributes` that only says what LFS carries: the Hub puts one into every repo.
+is a root `.gitattributes` that only says what LFS carries: the Hub puts one into every repo. The
+Hub's HTTP side knows no links: there a copy stands in the place of each, and a digest is of these.
 Bytes go into git as they are: no attribute, filter or ignore rule of the repo is applied.
 """
 
@@ -11,19 +12,22 @@ import hashlib
 import os
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from .errors import CheckFailed, UnsafePath
-from .files import Blob, printable
+from .files import Blob, Entry, File, FileTree, Link, make_tree, printable
+from .links import bad_links, copies, links_to_nothing
 from .source import BOOKKEEPING, FolderSource, Kind
 
-OUTSIDE = frozenset({"README.md"})
-"""Files at the root that no layout reads."""
+OUTSIDE = frozenset({"README.md", "eval.yaml"})
+"""Files at the root that no layout reads: they are for the Hub's own pages."""
 
-_ATTRIBUTES = ".gitattributes"
+_ANY = File(Blob(b""))
+
+ATTRIBUTES = ".gitattributes"
 _LFS_RULE = frozenset({b"filter=lfs", b"diff=lfs", b"merge=lfs", b"-text", b"lockable"})
 
 _COMMIT = b"commit refs/heads/main\ncommitter rlconvert <rlconvert@localhost> 0 +0000\ndata 0\n"
@@ -55,23 +59,50 @@ def members(source: FolderSource, folder: str = "") -> Iterator[Member]:
             yield Member(path, item.kind)
 
 
-def layout_digest(source: FolderSource) -> str:
-    """A digest of paths and bytes; modes are left out: the Hub's HTTP side keeps none."""
-    whole = hashlib.sha256()
+def outline(source: FolderSource) -> FileTree:
+    """The paths and links of the repo; what the files hold is not told."""
+    entries: dict[str, Entry] = {}
     for member in members(source):
-        if member.path in OUTSIDE or (member.path == _ATTRIBUTES and _only_lfs(source)):
-            continue
-        mark = b"l" if member.kind is Kind.LINK else b"f"
-        digest = _blob(source, member)[0].sha256
-        whole.update(b"%s %s %s\0" % (mark, digest.encode(), os.fsencode(member.path)))
+        if member.kind is Kind.LINK:
+            target = os.readlink(f"{source.root}/{member.path}")  # noqa: PTH115 - a Path tidies it
+            entries[member.path] = Link(target)
+        else:
+            entries[member.path] = _ANY
+    return make_tree(entries)
+
+
+def layout_digest(source: FolderSource) -> str:
+    """A digest of paths and bytes; modes are left out: the Hub's HTTP side keeps none.
+
+    Links are followed; one that cannot be is taken as it is written.
+    """
+    tree = outline(source)
+    faulty = [fault.file for fault in bad_links(tree) if fault.file is not None]
+    sound = tree.without(*faulty)
+    ends = {path: Member(path, Kind.FILE) for path, entry in tree if isinstance(entry, File)}
+    ends |= {path: Member(end, Kind.FILE) for path, end in copies(sound)}
+    ends |= {path: Member(path, Kind.LINK) for path in (*faulty, *links_to_nothing(sound))}
+    return digest_of(
+        (path, member.kind, _blob(source, member)[0].sha256)
+        for path, member in ends.items()
+        if path not in OUTSIDE and not (path == ATTRIBUTES and only_lfs(source))
+    )
+
+
+def digest_of(files: Iterable[tuple[str, Kind, str]]) -> str:
+    """The digest of files and links with these paths and SHA-256, in any order."""
+    whole = hashlib.sha256()
+    for path, kind, digest in sorted(files, key=lambda each: each[0].split("/")):
+        mark = b"l" if kind is Kind.LINK else b"f"
+        whole.update(b"%s %s %s\0" % (mark, digest.encode(), os.fsencode(path)))
     return f"sha256:{whole.hexdigest()}"
 
 
-def _only_lfs(source: FolderSource) -> bool:
+def only_lfs(source: FolderSource) -> bool:
     """Whether the root's `.gitattributes` says how bytes travel, and nothing of what they are."""
-    if source.kind(_ATTRIBUTES) is not Kind.FILE:
+    if source.kind(ATTRIBUTES) is not Kind.FILE:
         return False
-    rules = (line.split() for line in source.lines(_ATTRIBUTES) if not line.startswith(b"#"))
+    rules = (line.split() for line in source.lines(ATTRIBUTES) if not line.startswith(b"#"))
     return all(b"filter=lfs" in rule and _LFS_RULE.issuperset(rule[1:]) for rule in rules if rule)
 
 

@@ -444,6 +444,21 @@ def test_digest_is_that_of_the_copy_on_the_hub(repo: Path) -> None:
     assert layout_digest(FolderSource(str(repo))) != before
 
 
+def test_digest_follows_links_as_the_hub_gets_them(repo: Path) -> None:
+    task = repo / "tasks" / "hello"
+    (task / "also.toml").symlink_to("task.toml")
+    (task / "more").symlink_to("tests")
+    (task / "later").symlink_to("nothing")
+    before = layout_digest(FolderSource(str(repo)))
+    for name in ("also.toml", "more"):
+        (task / name).unlink()
+    shutil.copy(task / "task.toml", task / "also.toml")
+    shutil.copytree(task / "tests", task / "more")
+    assert layout_digest(FolderSource(str(repo))) == before
+    (task / "later").unlink()
+    assert layout_digest(FolderSource(str(repo))) != before
+
+
 def odd_files(root: Path) -> Iterator[str]:
     for name in ('"quoted"', "back\\slash", "new\nline", "é", ".gitignore", ".gitattributes"):
         (root / name).write_bytes(b"* text eol=crlf\n*.txt\n")

@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rlconvert import files
-from rlconvert.errors import ReadError, SourceChanged, UnsafePath
+from rlconvert.errors import ReadError, SourceChanged, TooBig, UnsafePath
 from rlconvert.files import (
     Blob,
     Entry,
@@ -30,7 +31,7 @@ from rlconvert.files import (
     parents,
     printable,
 )
-from rlconvert.links import bad_links, check_links
+from rlconvert.links import bad_links, check_links, copies
 
 DATA = File(Blob(b"x"))
 
@@ -351,6 +352,42 @@ def test_the_file_system_agrees_about_links(tree: FileTree, asked: str) -> None:
             assert isinstance(tree.entries[fault.file or ""], Link)
             if fault.reason == "link-cycle" and len(faults) == 1:
                 assert not walk(root, frozenset()) or not (root / (fault.file or "")).exists()
+
+
+@given(linked_trees().filter(lambda tree: not list(bad_links(tree))))
+@example(FINE["chain of folders"])
+@example(FINE["link to link"])
+@example(FINE["through a linked folder"])
+def test_copies_are_what_a_walk_along_links_finds(tree: FileTree) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(os.path.realpath(folder))
+        put(tree, root)
+        expected = {
+            path: Path(os.path.realpath(root / path)).relative_to(root).as_posix()
+            for path in files_along_links(root, "")
+            if path not in tree.entries or isinstance(tree.entries[path], Link)
+        }
+        found = dict(copies(tree))
+        assert expected.items() <= found.items()
+        for path in found.keys() - expected.keys():  # only what goes up from a file
+            assert not (root / path).exists()
+
+
+def files_along_links(root: Path, folder: str) -> Iterator[str]:
+    for path in (root / folder).iterdir():
+        shown = f"{folder}/{path.name}".lstrip("/")
+        if path.is_dir():
+            yield from files_along_links(root, shown)
+        elif path.is_file():
+            yield shown
+
+
+def test_copies_do_not_multiply_without_end() -> None:
+    entries: dict[str, Entry] = {"f0/x": DATA}
+    for at in range(1, 40):
+        entries |= {f"f{at}/{way}": Link(f"../f{at - 1}") for way in "ab"}
+    with pytest.raises(TooBig):
+        list(copies(make_tree(entries)))
 
 
 def stays(tree: FileTree) -> bool:
