@@ -13,9 +13,11 @@ from .data import Data
 from .format import CardRows, CardSection
 from .report import Tally
 
-_HEADER = re.compile(r"^(\s*---(?:\r\n|\r|\n))([\S\s]*?)((?:\r\n|\r|\n)---[ \t]*(\r\n|\n|$))")
-_MAX_HEADER = 1 << 18
-_MAX_DEPTH = 50
+HEADER = re.compile(r"^(\s*---(?:\r\n|\r|\n))([\S\s]*?)((?:\r\n|\r|\n)---[ \t]*(\r\n|\n|$))")
+"""As the Hub's client finds it; the header is the second group."""
+
+MAX_HEADER = 1 << 18
+MAX_DEPTH = 50
 
 PROOF, PROOF_END = b"<!-- rlconvert:proof -->", b"<!-- /rlconvert:proof -->"
 """What stands between them is made from records, and made again by every check."""
@@ -37,16 +39,16 @@ def front_matter(card: bytes) -> Mapping[str, Data]:
             if self.check_event(yaml.AliasEvent):
                 raise yaml.YAMLError
             self.depth += 1
-            if self.depth > _MAX_DEPTH:
+            if self.depth > MAX_DEPTH:
                 raise yaml.YAMLError
             node: yaml.Node | None = super().compose_node(parent, index)
             self.depth -= 1
             return node
 
     try:
-        match = _HEADER.match(card[:_MAX_HEADER].decode("utf-8-sig", "ignore"))
+        match = HEADER.match(card[:MAX_HEADER].decode("utf-8-sig", "ignore"))
         found = yaml.load(match.group(2), PlainLoader) if match else None  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, ValueError):
+    except (yaml.YAMLError, ValueError, OverflowError):
         return {}
     return found if isinstance(found, dict) else {}
 
