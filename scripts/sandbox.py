@@ -341,7 +341,9 @@ def main() -> int:
             root.mkdir(exist_ok=True)
             state_of(root).mkdir(exist_ok=True)
             engine = docker if asked.docker else podman
-            exports = engine(root, state_of(root), recipe)
+            exports = dict(engine(root, state_of(root), recipe))
+            if asked.published:
+                exports["RLCONVERT_PUBLISHED"] = "1"
     except (NotAvailable, OSError) as reason:
         print(f"not available: {reason}", file=sys.stderr)
         return ExitCode.JUDGE_MISSING

@@ -31,8 +31,10 @@ HARBOR = os.environ.get("RLCONVERT_HARBOR_PYTHON")
 ROOTFS = os.environ.get("RLCONVERT_ROOTFS")
 FILES = {Submission.FINAL_MESSAGE: "answer.txt", Submission.TOOL_CALLS: "tool_calls.json"}
 SOLVE = "#!/bin/bash\nexec cp /solution/{name} /app/{name}\n"
+PUBLISHED = os.environ.get("RLCONVERT_PUBLISHED")
 ALONE = [each for each in scorers() if not each.requirements]
-"""Those with requirements need a package registry while their image is built."""
+PACKED = [each for each in scorers() if each.requirements]
+"""Those that need a package registry while their image is built."""
 
 Case = Mapping[str, Any]
 
@@ -107,6 +109,19 @@ def ran(
         pytest.skip('RLCONVERT_ROOTFS is not set: eval "$(scripts/sandbox DIR)"')
     question = Question(sandbox="local", rootfs=ROOTFS, jobs=2, seconds=120)
     return run(lay_out(place, ALONE), question)
+
+
+@pytest.mark.slow
+def test_those_with_packages_in_containers(tmp_path: Path) -> None:
+    if not PUBLISHED:
+        pytest.skip("its images have no package registry: scripts/sandbox DIR --published has")
+    verdicts = in_a_container(tmp_path, PACKED)
+    said = {f"{known.name}-right": verdicts[f"{known.name}-right"] for known in PACKED}
+    assert {name: each.reason for name, each in said.items()} == dict.fromkeys(said, "verified")
+    for known in PACKED:
+        found = verdicts[f"{known.name}-wrong"].oracle
+        assert found is not None
+        assert found.rewards == (("reward", wrong(known)["reward"]),)
 
 
 def test_a_few_of_them_in_containers(tmp_path: Path) -> None:

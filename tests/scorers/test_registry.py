@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
+import tomllib
 
 import pytest
 
@@ -75,6 +76,12 @@ def test_a_scorer_stands_alone(each: Scorer) -> None:
     foreign = imported(each.source.decode()) - set(sys.stdlib_module_names)
     assert not foreign or each.requirements
     assert all("==" in requirement for requirement in each.requirements)
+
+
+def test_what_scorers_need_is_there_to_test_them() -> None:
+    project = tomllib.loads((SOURCES.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = {requirement for each in scorers() for requirement in each.requirements}
+    assert set(project["dependency-groups"]["scorers"]) == needed
 
 
 def test_the_runner_stands_alone() -> None:
