@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 from xml.sax.saxutils import escape, quoteattr
@@ -22,6 +23,7 @@ class JunitReport:
     def __enter__(self) -> Self:
         if self._path is not None:
             with writing(self._path):
+                Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
                 self._file = open(self._path, "w", encoding="utf-8")  # noqa: PTH123
             self._file.write('<?xml version="1.0" encoding="utf-8"?>\n')
             self._file.write(f"<testsuites>\n<testsuite name={quoteattr(self._suite)}>\n")
