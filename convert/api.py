@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from . import checking, inspection, pipe, verifying
 from . import there_and_back as trips
+from .archives import open_tasks, unpacked
 from .checking import CheckRun
 from .format import Options, choose_format
 from .inspection import Inspection
@@ -25,10 +26,10 @@ from .verifying import OnRun, VerifyRun
 @contextmanager
 def _opened(source: str | Source) -> Iterator[Source]:
     if isinstance(source, str):
-        with open_source(source) as opened:
+        with open_tasks(source) as opened:
             yield opened
     else:
-        yield source
+        yield unpacked(source)
 
 
 def convert(

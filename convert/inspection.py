@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .archivefinding import Archives
+from .archives import ArchiveSource
 from .errors import RlconvertError
 from .features import features_of
 from .files import unreadable
@@ -31,6 +33,7 @@ class Inspection:
     title: str
     findings: list[Finding]
     repo: Repo
+    archives: Archives = Archives()
     tasks: int = 0
     readable: int = 0
     tasksets: Counter[str] = field(default_factory=Counter)
@@ -55,6 +58,10 @@ class Inspection:
                 {"format": each.format, "layout": each.layout, "because": each.because}
                 for each in self.findings
             ],
+            "archives": {
+                "read": list(self.archives.read),
+                "not_read": list(self.archives.unread),
+            },
             "source": repo.origin.label,
             "commit": repo.origin.commit,
             "licence": repo.licence,
@@ -95,6 +102,7 @@ def inspect(
         title=source_format.title,
         findings=sniff(source),
         repo=repo,
+        archives=source.found if isinstance(source, ArchiveSource) else Archives(),
         verdicts={name: Verdict() for name in targets},
     )
     for ref in reader.refs():

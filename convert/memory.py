@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from io import BytesIO
+from typing import BinaryIO
 
 from .errors import UnsafePath
 from .files import FileTree, changed, check_path, make_tree, parents, printable
@@ -67,6 +68,9 @@ class MemorySource:
 
     def lines(self, path: str) -> Iterator[bytes]:
         yield from bounded_lines(BytesIO(self.read(path, 1 << 62)), path)
+
+    def open(self, path: str) -> BinaryIO:
+        return BytesIO(self.read(path, 1 << 62))
 
     def tree(
         self, folder: str, *, skip: Collection[str] = (), on_fault: OnFault | None = None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
+from .archives import ArchiveSource
 from .assemble import Assembler
 from .errors import ExitCode, NothingRepresentable, RlconvertError, UsageError
 from .files import FileTree
@@ -185,7 +186,7 @@ class _Run:
     ) -> None:
         if not targets:
             raise UsageError("no target format", reason="no-target", remedy="Name one with --to")
-        if isinstance(source, FolderSource):
+        if isinstance(source, FolderSource | ArchiveSource) and source.root is not None:
             check_apart(source.root, out)
         self._source = source
         self._format = source_format
@@ -297,6 +298,10 @@ class _Run:
             if self._repo.origin.modes_inferred:
                 for name in self._formats:
                     report.note(name, "", _MODES_INFERRED)
+            if isinstance(self._source, ArchiveSource):
+                for note in self._source.notes:
+                    for name in self._formats:
+                        report.note(name, "", note)
             assembler.close(self._repo, self._shared(), self._writers, self._intro())
             sidecar.finish(self._provenance(report, complete=assembler.complete))
             sink.commit()

@@ -104,6 +104,10 @@ class Source(Protocol):
         """The lines of a file with their line ends, one in memory at a time."""
         ...
 
+    def open(self, path: str) -> BinaryIO:
+        """A file to seek in and to close."""
+        ...
+
     def tree(
         self, folder: str, *, skip: Collection[str] = (), on_fault: OnFault | None = None
     ) -> FileTree:
@@ -205,6 +209,12 @@ class FolderSource:
             open(descriptor, "rb", closefd=False) as file,
         ):
             yield from bounded_lines(file, path)
+
+    def open(self, path: str) -> BinaryIO:
+        if self.kind(path) is not Kind.FILE:
+            raise not_a_file(path)
+        with open_regular(self._at(path), printable(path)) as descriptor:
+            return open(os.dup(descriptor), "rb")
 
     def tree(
         self, folder: str, *, skip: Collection[str] = (), on_fault: OnFault | None = None

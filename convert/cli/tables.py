@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rlconvert.files import printable
@@ -88,6 +88,12 @@ def show_inspection(found: Inspection, address: str) -> None:
     console.print(f"{found.title} task set {name}: {tasks(found.tasks)}")
     for each in found.findings:
         console.print(f"Recognised as {each.format}: {each.layout}, by {printable(each.because)}")
+    if found.archives.read:
+        console.print(f"Its tasks stand in archives: {_listed(found.archives.read)}")
+    if found.archives.unread:
+        beside = found.archives.beside
+        console.print(f"Not read, for there are {beside}: {_listed(found.archives.unread)}")
+        console.print("  An archive that is named as SRC is read")
     console.print(f"Licence: {printable(repo.licence) if repo.licence else 'not stated'}")
     verdicts = _table("target", "tasks", "left out", "because", "first")
     for target, verdict in found.verdicts.items():
@@ -117,6 +123,11 @@ def show_inspection(found: Inspection, address: str) -> None:
         verb = f"rlconvert {found.format}-to-{found.best_target}"
         console.print("Next:" + (f" (read as {found.format})" if several else ""))
         console.print(f"  {verb} {address} OUT")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
+    return ", ".join(map(printable, names[:_MOST])) + more
 
 
 def show_roundtrip(trip: RoundTrip) -> None:
