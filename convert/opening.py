@@ -10,6 +10,7 @@ from pathlib import Path
 from .address import HubAddress, parse_hub_address
 from .errors import UsageError
 from .model import Origin
+from .repair import repair_folder
 from .source import FolderSource
 
 _WHOLE = frozenset({"task.toml", "registry.json", "dataset.toml", "config.yaml", "README.md"})
@@ -69,6 +70,7 @@ def _fetched(place: HubAddress, folder: Path) -> FolderSource:
 
     snapshot = fetch_dataset(place, dest=folder)
     _infer_modes(snapshot.folder)
+    repair_folder(FolderSource(str(snapshot.folder)))
     origin = Origin(
         label=f"{snapshot.repo_id}@{snapshot.commit[:12]}",
         repo=snapshot.repo_id,

@@ -18,6 +18,7 @@ from .format import Fate, get_format
 from .links import check_links
 from .memory import MemorySource
 from .model import Native, RowLine, Task, TaskRef
+from .repair import repaired
 from .sidecar import (
     MANIFEST,
     PROVENANCE,
@@ -171,7 +172,7 @@ class Sidecar:
         carried = task.native.get(self.format) or _at(task, record.folder)
         if carried is not None:
             lossy = self.source.origin.modes_inferred
-            tree = _repaired(self._undone(carried.tree, record, read_as), record, lossy=lossy)
+            tree = repaired(self._undone(carried.tree, record, read_as), record, lossy=lossy)
             native = Native(record.place, tree, rows, carried.remarks)
             return _with_native(task, self.format, native)
         native = Native(record.place, self._unpacked(record), rows)
@@ -300,27 +301,6 @@ def _at(task: Task, folder: str | None) -> Native | None:
 
 def _with_native(task: Task, name: str, native: Native) -> Task:
     return replace(task, native={**task.native, name: native})
-
-
-def _repaired(tree: FileTree, record: TaskRecord, *, lossy: bool) -> FileTree:
-    """`tree` with the modes, links and empty folders that a plain copy or the Hub has lost.
-
-    A link that is not there at all was deleted, as a file is, unless the place is a `lossy` one.
-    """
-    entries = dict(tree.entries)
-    for path, file in record.files.items():
-        entry = entries.get(path)
-        if isinstance(entry, File) and entry.blob.sha256 == file.sha256:
-            entries[path] = File(entry.blob, file.mode == "x")
-    for path, target in record.links.items():
-        entry = entries.get(path)
-        gone = lossy and entry is None and not tree.has_folder(path)
-        # The Hub gives a link back as a text file that holds its target.
-        if gone or (isinstance(entry, File) and entry.blob.read() == target.encode()):
-            entries[check_path(path)] = Link(target)
-    repaired = make_tree(entries, {*tree.empty_folders, *map(check_path, record.empty)})
-    check_links(repaired)
-    return repaired
 
 
 def _index(source: Source, read_as: str) -> dict[str, int]:

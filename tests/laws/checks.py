@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from laws.comparing import differing, held
-from laws.hub import publish
+from laws.hub import published, pushed
 from laws.running import Losses, Way, laid, room, run, stripped, tasks_in
 from rlconvert.files import FileTree
 from rlconvert.format import Fate
@@ -70,7 +70,11 @@ def check_with_sidecar(tree: FileTree, one: str, other: str) -> None:
         expected = converted_alone(source, one, there, other, place / "expected")
         back = run(there.out, other, one, place / "back")
         assert_same_tree(back.out, expected, ignore=SIDECAR)
-        from_hub = run(publish(there.out), other, one, place / "from-hub")
+        copy = published(there.out, place / "published")
+        if copy is not None:
+            from_copy = run(copy, other, one, place / "from-published")
+            assert_same_tree(from_copy.out, expected, ignore=SIDECAR)
+        from_hub = run(pushed(there.out), other, one, place / "from-hub")
         assert_same_tree(from_hub.out, expected, ignore=SIDECAR)
 
 
