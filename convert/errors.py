@@ -13,7 +13,8 @@
     │   └── OutputExists          22
     ├── UnsafeInput               30   reading on would be dangerous
     │   ├── UnsafePath            31
-    │   └── TooBig                32
+    │   ├── TooBig                32
+    │   └── SecretFound           33   what is to be published holds what looks like a secret
     ├── StaleProvenance           40   the converted repo was edited against its sidecar
     ├── CheckFailed               50   a framework does not load what it should
     │   ├── JudgeMissing          51   the framework itself cannot be had
@@ -56,6 +57,7 @@ class ExitCode(IntEnum):
     UNSAFE = 30
     UNSAFE_PATH = 31
     TOO_BIG = 32
+    SECRET = 33
     STALE_PROVENANCE = 40
     CHECK_FAILED = 50
     JUDGE_MISSING = 51
@@ -205,6 +207,12 @@ class TooBig(UnsafeInput):
     """A size, depth or count above the limit stated in the problem."""
 
     code = ExitCode.TOO_BIG
+
+
+class SecretFound(UnsafeInput):
+    """Something that looks like a secret is in what would be published; its value is not told."""
+
+    code = ExitCode.SECRET
 
 
 class StaleProvenance(RlconvertError):
