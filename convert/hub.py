@@ -1,8 +1,9 @@
 """Snapshots of datasets on the Hugging Face Hub.
 
-With `hubwrite` and `huberrors` the only module that imports ``huggingface_hub``, and only inside
-functions. Whatever the client raises leaves here as a `HubError` (or, for trouble on this machine,
-a `WriteError`) of one sentence and one remedy; no message holds a token.
+With `hubgit`, `hubwrite`, `hubpulls` and `huberrors` the only module that imports
+``huggingface_hub``, and only inside functions. Whatever the client raises leaves here as a
+`HubError` (or, for trouble on this machine, a `WriteError`) of one sentence and one remedy; no
+message holds a token.
 """
 
 from __future__ import annotations
@@ -28,13 +29,25 @@ class Snapshot:
     """The files of a dataset at one commit, on this machine.
 
     `folder` stands for the root of the repo, also when only a part of it was fetched. `date` is
-    the day of the commit (``2026-01-31``, UTC) where the Hub tells.
+    the day of the commit (``2026-01-31``, UTC) where the Hub tells. `has_modes`: executable bits
+    and links are the commit's own.
     """
 
     repo_id: str
     commit: str
     folder: Path
     date: str | None = None
+    has_modes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What an address of a dataset stands for now. `url` is what git calls the repo."""
+
+    repo_id: str
+    commit: str
+    date: str | None
+    url: str
 
 
 def fetch_dataset(
@@ -55,21 +68,17 @@ def fetch_dataset(
     ``token=False`` is anonymous.
     """
     from huggingface_hub import (
-        HfApi,
         snapshot_download,  # pyright: ignore[reportUnknownVariableType]
     )
 
-    created = _claim(dest)
+    created = claim(dest)
     try:
-        with explained(address, lambda error: _local(error, dest)):
-            info = HfApi(endpoint=endpoint, token=token).repo_info(
-                address.repo_id, repo_type="dataset", revision=address.revision
-            )
-            commit = str(info.sha)
+        with explained(address, lambda error: on_disk(error, dest)):
+            found = resolved(address, endpoint, token)
             snapshot_download(
                 address.repo_id,
                 repo_type="dataset",
-                revision=commit,
+                revision=found.commit,
                 local_dir=dest,
                 allow_patterns=_patterns(address.path, allow),
                 ignore_patterns=[".cache/*", ".git/*"],
@@ -78,17 +87,27 @@ def fetch_dataset(
                 tqdm_class=_silent(),
             )
             shutil.rmtree(dest / ".cache", ignore_errors=True)
-        _check_fetched(address, dest, allow)
+        check_fetched(address, dest, allow)
     except BaseException:
-        _clear(dest, remove=created)
+        clear(dest, remove=created)
         raise
+    return Snapshot(found.repo_id, found.commit, dest, found.date)
+
+
+def resolved(address: HubAddress, endpoint: str | None, token: str | bool | None) -> Resolved:
+    """Ask the Hub which commit an address stands for."""
+    from huggingface_hub import HfApi
+
+    api = HfApi(endpoint=endpoint, token=token)
+    info = api.repo_info(address.repo_id, repo_type="dataset", revision=address.revision)
     # The Hub answers for the old name of a renamed repo; what is recorded is the new one.
     repo_id = info.id if is_repo_id(info.id) else address.repo_id
     changed = info.last_modified
-    return Snapshot(repo_id, commit, dest, changed.date().isoformat() if changed else None)
+    date = changed.date().isoformat() if changed else None
+    return Resolved(repo_id, str(info.sha), date, f"{api.endpoint}/datasets/{repo_id}")
 
 
-def _claim(dest: Path) -> bool:
+def claim(dest: Path) -> bool:
     """Make `dest`, and say whether it was made; `OutputExists` when something is in it."""
     try:
         created = not dest.exists()
@@ -98,7 +117,7 @@ def _claim(dest: Path) -> bool:
     except FileExistsError:
         pass
     except OSError as error:
-        raise _local(error, dest) from error
+        raise on_disk(error, dest) from error
     raise OutputExists(
         "the folder for the download is not empty",
         reason="download-folder-not-empty",
@@ -107,7 +126,8 @@ def _claim(dest: Path) -> bool:
     )
 
 
-def _clear(dest: Path, *, remove: bool) -> None:
+def clear(dest: Path, *, remove: bool) -> None:
+    """Take away what a failed download left; `remove`: the folder, too."""
     if remove:
         shutil.rmtree(dest, ignore_errors=True)
         return
@@ -125,10 +145,15 @@ def _patterns(path: str, allow: Sequence[str] | None) -> list[str] | None:
     return [inside, f"{inside}/*"] if allow is None else [f"{inside}/{item}" for item in allow]
 
 
-def _check_fetched(address: HubAddress, dest: Path, allow: Sequence[str] | None) -> None:
+def check_fetched(
+    address: HubAddress, dest: Path, allow: Sequence[str] | None, *, links: bool = False
+) -> None:
+    """`HubNotFound` when nothing came that was asked for, `UnsafePath` for links out of place."""
     found = False
     for path in dest.rglob("*"):
         if path.is_symlink():
+            if links:
+                continue
             raise UnsafePath(
                 "the download left a link where a file should be",
                 reason="download-link",
@@ -157,7 +182,7 @@ def _silent() -> type:
     return Silent
 
 
-def _local(error: OSError, dest: Path) -> WriteError:
+def on_disk(error: OSError, dest: Path) -> WriteError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return WriteError(
             "the disk is full",

@@ -16,14 +16,19 @@ from .source import FolderSource
 _WHOLE = frozenset({"task.toml", "registry.json", "dataset.toml", "config.yaml", "README.md"})
 """Files that stand for the folder they are in."""
 
+BY_GIT = "git+"
+"""Before an address of the Hub: git is to fetch it."""
+
 
 @contextmanager
 def open_source(address: str) -> Iterator[FolderSource]:
     """The source at `address`; a Hub repo is downloaded for as long as the context lasts.
 
-    A folder that exists wins over a Hub id. `UsageError` when it is neither, `HubError` when the
-    Hub does not give it.
+    A folder that exists wins over a Hub id. ``git+`` before an address of the Hub has git fetch it
+    (`hubgit.py`). `UsageError` when it is neither, `HubError` when the Hub does not give it.
     """
+    bare = address.removeprefix(BY_GIT)
+    by_git = bare != address
     path = Path(address)
     if path.is_dir():
         yield FolderSource(address)
@@ -31,21 +36,21 @@ def open_source(address: str) -> Iterator[FolderSource]:
     if path.is_file():
         yield FolderSource(_folder_of(path))
         return
-    place = parse_hub_address(address)
-    if place is None or _is_local_path(address):
+    place = parse_hub_address(bare)
+    if place is None or _is_local_path(bare):
         raise UsageError(
             f"there is no folder {address!r}, and it is no address of a dataset on the Hub",
             reason="no-such-source",
             remedy="Give a folder, org/name[@revision], hf://datasets/org/name or a Hub URL",
         )
     with tempfile.TemporaryDirectory(prefix="rlconvert-") as folder:
-        yield _fetched(place, Path(folder) / "repo")
+        yield _fetched(place, Path(folder) / "repo", by_git=by_git)
 
 
 def _infer_modes(folder: Path) -> None:
     """Make the files that begin with ``#!`` executable: the Hub's HTTP side keeps no modes."""
     for path in folder.rglob("*"):
-        if path.is_file():
+        if path.is_file() and not path.is_symlink():
             with path.open("rb") as file:
                 if file.read(2) == b"#!":
                     path.chmod(path.stat().st_mode | 0o111)
@@ -65,19 +70,21 @@ def _is_local_path(address: str) -> bool:
     return address.startswith((".", "/", "~"))
 
 
-def _fetched(place: HubAddress, folder: Path) -> FolderSource:
+def _fetched(place: HubAddress, folder: Path, *, by_git: bool) -> FolderSource:
     from .hub import fetch_dataset
+    from .hubgit import clone_dataset
 
-    snapshot = fetch_dataset(place, dest=folder)
-    _infer_modes(snapshot.folder)
-    repair_folder(FolderSource(str(snapshot.folder)))
+    snapshot = clone_dataset(place, dest=folder) if by_git else fetch_dataset(place, dest=folder)
+    if not snapshot.has_modes:
+        _infer_modes(snapshot.folder)
+        repair_folder(FolderSource(str(snapshot.folder)))
     origin = Origin(
         label=f"{snapshot.repo_id}@{snapshot.commit[:12]}",
         repo=snapshot.repo_id,
         commit=snapshot.commit,
         url=f"https://huggingface.co/datasets/{snapshot.repo_id}",
         date=snapshot.date,
-        modes_inferred=True,
+        modes_inferred=not snapshot.has_modes,
     )
     root = snapshot.folder / place.path
     if root.is_file():

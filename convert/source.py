@@ -45,7 +45,7 @@ MAX_LINE = 1 << 28
 """Bytes of one line of a row file."""
 
 LFS_MARK = b"version https://git-lfs.github.com/spec/v1"
-_LFS_POINTER_BYTES = range(100, 1025)
+LFS_POINTER_BYTES = range(100, 1025)
 
 BOOKKEEPING = frozenset({".git", ".cache", ".rlconvert"})
 """Top-level folders of a repo that belong to git, to the Hub client or to us, never to a layout."""
@@ -274,7 +274,7 @@ def _pointers(tree: FileTree) -> Iterator[Malformed]:
     for path, entry in tree.entries.items():
         if (
             isinstance(entry, File)
-            and entry.blob.size in _LFS_POINTER_BYTES
+            and entry.blob.size in LFS_POINTER_BYTES
             and entry.blob.read().startswith(LFS_MARK)
         ):
             yield Malformed(

@@ -144,7 +144,7 @@ def test_model_needs_only_the_standard_library() -> None:
     assert "rlconvert.model" in seen
 
 
-HUB = {"rlconvert.hub", "rlconvert.huberrors", "rlconvert.hubwrite"}
+HUB = {f"rlconvert.{name}" for name in ("hub", "huberrors", "hubgit", "hubpulls", "hubwrite")}
 
 
 def test_few_modules_import_the_hub_library() -> None:
