@@ -7,15 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from . import checking, inspection, pipe, verifying
+from . import checking, inspection, pipe, publishing, verifying
 from . import there_and_back as trips
 from .archives import open_tasks, unpacked
 from .checking import CheckRun
 from .format import Options, choose_format
+from .hubwrite import Access
 from .inspection import Inspection
 from .opening import open_source
 from .orders import Sample
 from .pipe import Conversion, Progress, Settings
+from .publishing import Asked, Published
 from .sandboxes import Question
 from .selection import Selection
 from .source import FolderSource, Source
@@ -114,6 +116,22 @@ def check(
     The verdicts are recorded in it, whatever they are.
     """
     return checking.check(out, frameworks=frameworks, using=using)
+
+
+def publish(
+    out: str,
+    repo: str,
+    asked: Asked | None = None,
+    *,
+    dry_run: bool = False,
+    access: Access | None = None,
+) -> Published:
+    """Publish the folder `out` as the dataset `repo` (``org/name``); `publishing.publish`.
+
+    With `dry_run` nothing is sent. `access` says which Hub and whose token, where it is not
+    HF_ENDPOINT and the stored one.
+    """
+    return publishing.publish(out, repo, asked, dry_run=dry_run, access=access)
 
 
 def verify(

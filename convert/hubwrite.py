@@ -1,4 +1,4 @@
-"""The write side of the Hub: what a dataset holds, and commits and pull requests to it.
+"""The write side of the Hub: what a dataset holds, and commits to it.
 
 ``huggingface_hub`` is imported inside functions only, and errors are as in `hub`. Nothing is done
 twice here but what the client itself repeats. An error may come after the Hub has done what was
@@ -29,7 +29,7 @@ Mode: TypeAlias = Literal["regular", "lfs", "ignored"]
 SAMPLE = 512
 """So many first bytes of a file the Hub wants to see before it says how it takes it."""
 
-_KIND = "dataset"
+KIND = "dataset"
 _ASKED_AT_ONCE = 256
 
 
@@ -105,20 +105,6 @@ class Commit:
     pull: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pull:
-    """A pull request that is not closed. A draft is not yet offered to anyone."""
-
-    number: int
-    title: str
-    draft: bool
-
-    @property
-    def revision(self) -> str:
-        """Where its commits are."""
-        return f"refs/pr/{self.number}"
-
-
 # ---------------------------------------------------------------- reading
 
 
@@ -126,7 +112,7 @@ def account(address: HubAddress, access: Access) -> Account:
     """Who the token belongs to; `HubDenied` where there is none, or it may not write at all."""
     if access.token is False:
         raise no_token(address)
-    with _client(address, access) as api:
+    with client(address, access) as api:
         said = api.whoami()
         name = str(said["name"])
         orgs = [each for each in said.get("orgs", ()) if each.get("roleInOrg") != "read"]
@@ -145,8 +131,8 @@ def account(address: HubAddress, access: Access) -> Account:
 def find_dataset(address: HubAddress, access: Access) -> Dataset | None:
     """The dataset at the address's revision, or None where there is none that may be seen."""
     try:
-        with _client(address, access) as api:
-            info = api.repo_info(address.repo_id, repo_type=_KIND, revision=address.revision)
+        with client(address, access) as api:
+            info = api.repo_info(address.repo_id, repo_type=KIND, revision=address.revision)
             open_to_all = not info.private and not info.gated
             repo_id = info.id if is_repo_id(info.id) else address.repo_id
             return Dataset(repo_id, str(info.sha), open_to_all)
@@ -160,9 +146,9 @@ def list_files(address: HubAddress, access: Access) -> dict[str, RemoteFile]:
     """Every file at the address's revision, by path."""
     from huggingface_hub.hf_api import RepoFile
 
-    with _client(address, access) as api:
+    with client(address, access) as api:
         tree = api.list_repo_tree(
-            address.repo_id, repo_type=_KIND, revision=address.revision, recursive=True
+            address.repo_id, repo_type=KIND, revision=address.revision, recursive=True
         )
         return {
             each.path: RemoteFile(
@@ -181,9 +167,9 @@ def read_file(address: HubAddress, path: str, access: Access) -> bytes:
         http_backoff,
     )
 
-    with _client(address, access) as api:
+    with client(address, access) as api:
         place = hf_hub_url(
-            address.repo_id, path, repo_type=_KIND, revision=address.revision, endpoint=api.endpoint
+            address.repo_id, path, repo_type=KIND, revision=address.revision, endpoint=api.endpoint
         )
         answer = http_backoff("GET", place, headers=_headers(access))
         hf_raise_for_status(answer)
@@ -205,7 +191,7 @@ def upload_modes(
 
     found: dict[str, Mode] = {}
     paths = list(files)
-    with _client(address, access) as api:
+    with client(address, access) as api:
         place = f"{api.endpoint}/api/datasets/{address.repo_id}/preupload/{_quoted(address)}"
         for start in range(0, len(paths), _ASKED_AT_ONCE):
             asked = [
@@ -230,21 +216,28 @@ def upload_modes(
     return found
 
 
+def page_of(address: HubAddress, access: Access, *, pull: int | None = None) -> str:
+    """The address of the dataset's page, or of a pull request's."""
+    with client(address, access) as api:
+        page = f"{api.endpoint}/datasets/{address.repo_id}"
+        return page if pull is None else f"{page}/discussions/{pull}"
+
+
 # ---------------------------------------------------------------- writing
 
 
 def make_dataset(address: HubAddress, access: Access, *, private: bool) -> None:
     """Make a dataset with nothing in it; fine when it is there."""
-    with _client(address, access, writing=True) as api:
-        api.create_repo(address.repo_id, repo_type=_KIND, private=private, exist_ok=True)
+    with client(address, access, writing=True) as api:
+        api.create_repo(address.repo_id, repo_type=KIND, private=private, exist_ok=True)
 
 
 def make_branch(address: HubAddress, commit: str, access: Access) -> None:
     """Make the branch that is the address's revision, at a commit; fine when it is there."""
     branch = address.revision or "main"
-    with _client(address, access, writing=True) as api:
+    with client(address, access, writing=True) as api:
         api.create_branch(
-            address.repo_id, branch=branch, revision=commit, repo_type=_KIND, exist_ok=True
+            address.repo_id, branch=branch, revision=commit, repo_type=KIND, exist_ok=True
         )
 
 
@@ -267,13 +260,13 @@ def commit_files(
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    with _client(address, access, writing=True) as api:
+    with client(address, access, writing=True) as api:
         puts = [each for each in operations if isinstance(each, Put)]
         additions = [CommitOperationAdd(each.path, _content(each)) for each in puts]
         api.preupload_lfs_files(
             address.repo_id,
             additions,
-            repo_type=_KIND,
+            repo_type=KIND,
             revision=address.revision or "main",
             create_pr=as_pr,
             free_memory=False,
@@ -293,7 +286,7 @@ def commit_files(
             [*deletions, *additions],
             commit_message=message,
             commit_description=description,
-            repo_type=_KIND,
+            repo_type=KIND,
             revision=address.revision,
             create_pr=as_pr,
             parent_commit=parent,
@@ -309,61 +302,11 @@ def _content(put: Put) -> bytes | str:
     return put.content.file
 
 
-# ---------------------------------------------------------------- pull requests
-
-
-def open_pulls(address: HubAddress, author: str, access: Access) -> list[Pull]:
-    """The pull requests to ``main`` by `author` that are drafts or open, the newest first."""
-    with _client(address, access) as api:
-        return [
-            Pull(each.num, each.title, each.status == "draft")
-            for each in api.get_repo_discussions(address.repo_id, repo_type=_KIND, author=author)
-            if each.is_pull_request and each.author == author and each.status in ("draft", "open")
-        ]
-
-
-def describe_pull(address: HubAddress, pull: Pull, access: Access) -> str:
-    """The text that a pull request was opened with."""
-    from huggingface_hub.community import DiscussionComment
-
-    with _client(address, access) as api:
-        details = api.get_discussion_details(address.repo_id, pull.number, repo_type=_KIND)
-        comments = (each for each in details.events if isinstance(each, DiscussionComment))
-        return next((each.content for each in comments), "")
-
-
-def draft_pull(address: HubAddress, title: str, text: str, access: Access) -> Pull:
-    """Open a pull request without commits, as a draft."""
-    with _client(address, access, writing=True) as api:
-        made = api.create_pull_request(address.repo_id, title, description=text, repo_type=_KIND)
-        return Pull(made.num, title, draft=True)
-
-
-def offer_pull(address: HubAddress, pull: Pull, access: Access) -> None:
-    """Make an open pull request of a draft."""
-    with _client(address, access, writing=True) as api:
-        api.change_discussion_status(address.repo_id, pull.number, "open", repo_type=_KIND)
-
-
-def close_pull(address: HubAddress, pull: Pull, comment: str, access: Access) -> None:
-    """Close a pull request unmerged."""
-    with _client(address, access, writing=True) as api:
-        api.change_discussion_status(
-            address.repo_id, pull.number, "closed", comment=comment, repo_type=_KIND
-        )
-
-
-def merge_pull(address: HubAddress, pull: Pull, access: Access) -> None:
-    """Merge a pull request into ``main``."""
-    with _client(address, access, writing=True) as api:
-        api.merge_pull_request(address.repo_id, pull.number, repo_type=_KIND)
-
-
 # ---------------------------------------------------------------- the client
 
 
 @contextmanager
-def _client(address: HubAddress, access: Access, *, writing: bool = False) -> Iterator[HfApi]:
+def client(address: HubAddress, access: Access, *, writing: bool = False) -> Iterator[HfApi]:
     """The client, silent, and what it raises as our errors."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils.tqdm import (

@@ -83,5 +83,5 @@ def test_roundtrip() -> None:
 def test_names_that_do_not_exist() -> None:
     with pytest.raises(AttributeError):
         _ = rlconvert.nothing
-    verbs = {"check", "convert", "convert_shard", "inspect", "merge", "roundtrip", "verify"}
-    assert set(rlconvert.__all__) == {"__version__"} | verbs
+    verbs = "check convert convert_shard inspect merge publish roundtrip verify"
+    assert set(rlconvert.__all__) == {"__version__", *verbs.split()}

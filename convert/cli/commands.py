@@ -25,6 +25,7 @@ from .flags import (
     TaskFlags,
     with_flags,
 )
+from .publish import publish
 from .talk import exit_on_error, progress, say, say_which
 from .verify import verify
 
@@ -296,6 +297,7 @@ def _register() -> None:
     app.command()(with_flags(roundtrip, [*reading, *writing]))
     app.command()(merge)
     app.command()(check)
+    app.command()(publish)
     app.command()(with_flags(verify, reading))
     for source in every:
         for target in every:

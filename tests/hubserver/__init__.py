@@ -17,5 +17,6 @@ merges that are no fast-forward, webhooks, the viewer.
 
 from .repo import Discussion, Refusal, Repo
 from .server import HubServer
+from .storage import Fault
 
-__all__ = ["Discussion", "HubServer", "Refusal", "Repo"]
+__all__ = ["Discussion", "Fault", "HubServer", "Refusal", "Repo"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from .repo import Refusal, Repo
-from .storage import Storage
+from .storage import Fault, Storage
 
 TYPES = {"models": "model", "datasets": "dataset", "spaces": "space"}
 
@@ -26,6 +28,7 @@ class Plumbing(BaseHTTPRequestHandler):
     """The path of the request, split and unquoted."""
     query: dict[str, str]
     _body: bytes | None
+    _fault: Fault | None
 
     def route(self) -> None:
         """Answer the request, or raise `Refusal`."""
@@ -41,8 +44,12 @@ class Plumbing(BaseHTTPRequestHandler):
             key: values[-1] for key, values in parse_qs(url.query, keep_blank_values=True).items()
         }
         self._body = None
+        self._fault = self.hub.interfere(self.command, self.path)
         try:
-            if failure := self._injected():
+            if self._fault is not None and not self._fault.done:
+                self.body()
+                self._fail(self._fault)
+            elif failure := self._injected():
                 self.body()
                 self.send(failure[0], {"error": "injected failure"}, failure[1])
             else:
@@ -96,6 +103,9 @@ class Plumbing(BaseHTTPRequestHandler):
         self, status: int, payload: object = None, headers: Mapping[str, str] | None = None
     ) -> None:
         """Answer with bytes as they are, or anything else as JSON."""
+        if self._fault is not None:
+            self._fail(self._fault)
+            return
         data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         given = {"Content-Type": "application/json; charset=utf-8", **(headers or {})}
         given.setdefault("Content-Length", str(len(data)))
@@ -106,6 +116,24 @@ class Plumbing(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)
+
+    def _fail(self, fault: Fault) -> None:
+        self._fault = None
+        if fault.then is not None:
+            fault.then()
+        if fault.status is None:
+            self._cut(after=5 if fault.hangs else 0)
+        else:
+            self.send(fault.status, {"error": "injected failure"})
+
+    def _cut(self, *, after: float) -> None:
+        """Say no more; the client may hang up before."""
+        self.close_connection = True
+        with suppress(OSError):
+            self.connection.settimeout(after or 0.001)
+            self.connection.recv(1)
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def user(self) -> str | None:
         """Who asks; None for somebody without a token."""

@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,6 +25,20 @@ GITATTRIBUTES = "".join(
 
 Content = bytes | tuple[str, bytes]
 """The bytes of a file, or its Git mode and bytes (``("120000", target)`` is a symbolic link)."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong with a request: an answer with `status`, or None: the connection is cut.
+
+    `done`: the request is carried out first, and only its answer is lost. `hangs`: no answer comes
+    before the client gives up. `then` is called when it happens.
+    """
+
+    status: int | None = None
+    done: bool = False
+    hangs: bool = False
+    then: Callable[[], None] | None = None
 
 
 class Storage:
@@ -52,6 +67,8 @@ class Storage:
         """Method, path with query, and status of each request, for assertions."""
         self.fail_next: list[tuple[str, int, dict[str, str]]] = []
         """Part of a path, status, headers: the next request with that part fails, once each."""
+        self.interfere: Callable[[str, str], Fault | None] = _let_pass
+        """Asked about each request before anything is done, with its method and path."""
         self.lock = threading.RLock()
         (self.root / "lfs").mkdir(parents=True, exist_ok=True)
 
@@ -159,6 +176,10 @@ class Storage:
                 check=False,  # 1 is: nothing is ignored
             ).stdout
         return {path.decode() for path in out.split(b"\0") if path}
+
+
+def _let_pass(method: str, path: str) -> None:
+    """No fault."""
 
 
 def _quoted(path: str) -> bytes:

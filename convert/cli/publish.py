@@ -1,0 +1,195 @@
+"""The verb `publish`: a folder becomes a dataset of the Hub."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rlconvert.files import printable
+
+from .flags import AsJson
+from .talk import exit_on_error, say
+
+if TYPE_CHECKING:
+    from rlconvert.outgoing import Lost
+    from rlconvert.publication import Change, Plan
+    from rlconvert.publishing import Published
+
+OutArg = Annotated[str, typer.Argument(metavar="OUT", help="The folder of the repo.")]
+RepoArg = Annotated[str, typer.Argument(metavar="REPO", help="The dataset, like org/name.")]
+AsPr = Annotated[
+    bool, typer.Option("--pr", help="Open a pull request; for repos of others the only way.")
+]
+Branch = Annotated[
+    str | None, typer.Option("--branch", metavar="NAME", help="To this branch, made if need be.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change; send nothing.")]
+Private = Annotated[bool, typer.Option("--private", help="Make the dataset, if new, private.")]
+Message = Annotated[
+    str | None, typer.Option("--message", metavar="TEXT", help="The title of commit or PR.")
+]
+Licence = Annotated[
+    str | None,
+    typer.Option("--license", metavar="ID", help="The licence, where the card states none."),
+]
+LicenceUnknown = Annotated[
+    bool, typer.Option("--licence-unknown", help="Publish although nobody knows the licence.")
+]
+FromGated = Annotated[
+    bool,
+    typer.Option("--from-gated", help="Its source is gated or private, and its terms allow this."),
+]
+AllowSecret = Annotated[
+    list[str] | None,
+    typer.Option("--allow-secret", metavar="RULE:PATH", help="What the scan finds there is none."),
+]
+_INTERRUPTED = "interrupted; publish again to finish it"
+
+
+def publish(
+    out: OutArg,
+    repo: RepoArg,
+    pr: AsPr = False,
+    branch: Branch = None,
+    dry_run: DryRun = False,
+    private: Private = False,
+    message: Message = None,
+    licence: Licence = None,
+    licence_unknown: LicenceUnknown = False,
+    from_gated: FromGated = False,
+    allow_secret: AllowSecret = None,
+    as_json: AsJson = False,
+) -> None:
+    """Publish OUT as a dataset of the Hub: all of it, or nothing.
+
+    The card gets the tags of those frameworks that were seen to load these very files (`check`),
+    and no others. A dataset that is no conversion of ours only gets what it lacks.
+
+    \b
+      rlconvert publish out org/name --dry-run
+      rlconvert publish out org/name --pr
+    """
+    with exit_on_error(_INTERRUPTED):
+        from rlconvert.publishing import MESSAGE, Asked
+        from rlconvert.publishing import publish as run_publish
+
+        asked = Asked(
+            branch=branch,
+            as_pr=pr,
+            private=private,
+            message=MESSAGE if message is None else message,
+            licence=licence,
+            licence_unknown=licence_unknown,
+            from_gated=from_gated,
+            allow_secrets=tuple(allow_secret or ()),
+        )
+        done = run_publish(
+            out, repo, asked, dry_run=dry_run, on_step=lambda step: say(f"rlconvert: {step}")
+        )
+        if as_json:
+            typer.echo(json.dumps(done.facts(), ensure_ascii=False, indent=2).encode())
+        else:
+            _show(done)
+
+
+def _show(done: Published) -> None:
+    from .tables import show_rows
+
+    plan = done.plan
+    typer.echo(_heading(plan))
+    show_rows(("change", "files", "bytes", "first"), _changes(plan))
+    tags = plan.goal.tags
+    rows = [("added", tag, tags.evidence.get(tag, "")) for tag in tags.added]
+    rows += [("removed", tag, tags.withheld.get(tag, "")) for tag in tags.removed]
+    rows += [("there", tag, tags.evidence.get(tag, "")) for tag in tags.kept]
+    rows += [
+        ("withheld", tag, why) for tag, why in tags.withheld.items() if tag not in tags.removed
+    ]
+    show_rows(("tag", "", "because"), [(tag, what, why) for what, tag, why in rows])
+    show_rows(("the Hub loses", "count", "of them for good", "first"), _losses(plan))
+    for note in plan.notes:
+        typer.echo(f"Note: {printable(note)}")
+    typer.echo(_outcome(done))
+
+
+def _heading(plan: Plan) -> str:
+    from rlconvert.publication import batches
+
+    repo = plan.address.repo_id
+    if plan.base is None:
+        there = f"The dataset {repo} is made, {'private' if plan.private else 'for all to read'}."
+    else:
+        there = f"The dataset {repo} at {plan.base[:12]}: {plan.goal.terms.value}."
+    licence = plan.goal.licence or "unknown"
+    count = len(batches(plan.changes, plan.limits))
+    commits = "No commit" if not count else "1 commit" if count == 1 else f"{count:,} commits"
+    if plan.as_pr:
+        where = "as a pull request"
+    elif plan.address.revision is not None:
+        where = f"to the branch {plan.address.revision}"
+    elif plan.at_once:
+        where = "to main"
+    else:
+        where = "to a pull request, which is merged when it was read back"
+    return f"{there}\nLicence: {licence}. {commits} {where}."
+
+
+def _changes(plan: Plan) -> list[tuple[str, ...]]:
+    from rlconvert.publication import Kind
+
+    rows: list[tuple[str, ...]] = []
+    for kind in Kind:
+        for mode, large in (("regular", ""), ("lfs", ", large")):
+            found = [each for each in plan.changes if each.kind is kind and each.mode == mode]
+            if found:
+                rows.append(_row(f"{kind.value}{large}", found))
+    if plan.unchanged:
+        rows.append(("unchanged", f"{plan.unchanged:,}", "", ""))
+    if plan.goal.left:
+        first = printable(min(plan.goal.left))
+        rows.append(("left as it is", f"{len(plan.goal.left):,}", "", first))
+    return rows
+
+
+def _row(what: str, found: list[Change]) -> tuple[str, ...]:
+    size = sum(each.size for each in found)
+    return what, f"{len(found):,}", f"{size:,}" if size else "", printable(found[0].path)
+
+
+def _losses(plan: Plan) -> list[tuple[str, ...]]:
+    kinds: list[tuple[str, Lost]] = [
+        ("executable bits", plan.local.executables),
+        ("links, for copies", plan.local.links),
+        ("empty folders", plan.local.empty_folders),
+    ]
+    return [
+        (
+            what,
+            f"{len(lost.paths):,}",
+            f"{len(lost.for_good):,}",
+            printable((lost.for_good or lost.paths)[0]),
+        )
+        for what, lost in kinds
+        if lost.paths
+    ]
+
+
+def _outcome(done: Published) -> str:
+    from rlconvert.delivery import Outcome
+
+    made = done.done
+    match made.outcome:
+        case Outcome.PLANNED:
+            return "Nothing was sent (--dry-run)."
+        case Outcome.UNCHANGED if made.pull is not None:
+            return f"Nothing to do: pull request {made.pull} holds all of it. {done.page}"
+        case Outcome.UNCHANGED:
+            return f"Nothing to do: the Hub has all of it. {done.page}"
+        case Outcome.COMMITTED:
+            return f"Published as commit {made.commit}. {done.page}"
+        case Outcome.PROPOSED:
+            return f"Proposed as pull request {made.pull}. {done.page}"
+        case Outcome.MERGED:
+            return f"Published by pull request {made.pull}, which is merged. {done.page}"
