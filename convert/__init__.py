@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import check, convert, convert_shard, inspect, merge, publish, roundtrip, verify
+    from .api import check, convert, convert_shard, inspect, merge, publish, roundtrip, tag, verify
 
 __version__ = "0.1.0"
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "merge",
     "publish",
     "roundtrip",
+    "tag",
     "verify",
 ]
 

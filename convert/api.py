@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from . import checking, inspection, pipe, publishing, verifying
+from . import checking, inspection, pipe, publishing, retagging, verifying
 from . import there_and_back as trips
 from .archives import open_tasks, unpacked
 from .checking import CheckRun
@@ -18,6 +18,7 @@ from .opening import open_source
 from .orders import Sample
 from .pipe import Conversion, Progress, Settings
 from .publishing import Asked, Published
+from .retagging import Asking, TagRun, Wish
 from .sandboxes import Question
 from .selection import Selection
 from .source import FolderSource, Source
@@ -132,6 +133,20 @@ def publish(
     HF_ENDPOINT and the stored one.
     """
     return publishing.publish(out, repo, asked, dry_run=dry_run, access=access)
+
+
+def tag(
+    address: str,
+    wish: Wish | None = None,
+    *,
+    asking: Asking | None = None,
+    access: Access | None = None,
+) -> TagRun:
+    """Say which tags of frameworks the repo at `address` has earned; `retagging.tag`.
+
+    Its card changes only by a `wish`, and the frameworks are asked only with `asking`.
+    """
+    return retagging.tag(address, wish, asking=asking, access=access)
 
 
 def verify(

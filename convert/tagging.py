@@ -76,6 +76,11 @@ def earned(source: FolderSource, *, digest: str | None = None) -> dict[str, Earn
     records = recorded_checks(source)
     if records and digest is None:
         digest = layout_digest(source)
+    return earned_by(records, digest)
+
+
+def earned_by(records: Mapping[str, CheckRecord], digest: str | None) -> dict[str, Earned]:
+    """The same by records that were read, for the files with this digest."""
     formats = map(get_format, format_names())
     return {
         each.tag: _judged(each, each.tag, records.get(each.name), digest)

@@ -26,6 +26,7 @@ from .flags import (
     with_flags,
 )
 from .publish import publish
+from .tag import tag
 from .talk import exit_on_error, progress, say, say_which
 from .verify import verify
 
@@ -298,6 +299,7 @@ def _register() -> None:
     app.command()(merge)
     app.command()(check)
     app.command()(publish)
+    app.command()(tag)
     app.command()(with_flags(verify, reading))
     for source in every:
         for target in every:
