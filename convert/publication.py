@@ -38,9 +38,12 @@ _KEPT = frozenset({ATTRIBUTES, *OUTSIDE} - {CARD})
 class Terms(Enum):
     """What a publish may do to what stands in the repo."""
 
-    OURS = "a conversion of ours, or empty: it becomes what the folder is"
-    MIXED = "a conversion with another card: files may change, none goes, the card keeps its text"
-    THEIRS = "not a conversion of ours: files may only be added, and tags to the card"
+    OURS = "it becomes what the folder is"
+    """A conversion of ours, or empty."""
+    MIXED = "files are added and changed, none is deleted, and the card keeps its text"
+    """A conversion of ours under a card of somebody's own."""
+    THEIRS = "files are added, none is changed, and the card keeps its text"
+    """No conversion of ours, or not the account's."""
 
 
 class Kind(StrEnum):

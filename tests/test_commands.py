@@ -4,6 +4,9 @@ In a page, an indented block is a session in a new, empty folder that has `fixtu
 that starts with ``% `` is a command; what it prints follows, lines of stderr led by ``2> ``, and
 ``=> 4`` says that it ends with another code than 0. ``pytest --update-golden`` writes what the
 commands print now; read the diff.
+
+The pages in `WITH_HUB` have a Hub of their own, empty at first, and Alice's token; it is shown as
+the real one, and the ids of its commits as COMMIT. The others can reach none.
 """
 
 import os
@@ -11,13 +14,18 @@ import re
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from hubserver import HubServer
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "tests" / "commands").glob("*.md"))
+WITH_HUB = {"publish"}
 PROMPT, INDENT = "% ", "    "
 ENVIRONMENT = {
     "PATH": os.pathsep.join([sysconfig.get_path("scripts"), *os.defpath.split(os.pathsep)]),
@@ -55,14 +63,24 @@ def sessions(text: str) -> list[list[Example]]:
     return [[Example(e.line, e.command, e.output.rstrip("\n")) for e in each] for each in found]
 
 
-def run(command: str, folder: Path) -> str:
+@contextmanager
+def hub_of(page: Path, folder: Path) -> Iterator[dict[str, str]]:
+    """The environment by which the commands of a page reach its Hub, where it has one."""
+    if page.stem not in WITH_HUB:
+        yield {}
+        return
+    with HubServer(folder, tokens={"hf_alice": "alice", "hf_bob": "bob"}) as server:
+        yield {"HF_ENDPOINT": server.url, "HF_TOKEN": "hf_alice", "HF_HUB_DISABLE_XET": "1"}
+
+
+def run(command: str, folder: Path, hub: Mapping[str, str]) -> str:
     """What a command prints, as a page shows it."""
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env=ENVIRONMENT | {"HOME": str(home), "HF_HOME": str(home)},
+        env={**ENVIRONMENT, **hub, "HOME": str(home), "HF_HOME": str(home)},
         capture_output=True,
         text=True,
         check=False,
@@ -72,6 +90,9 @@ def run(command: str, folder: Path) -> str:
     if done.returncode:
         lines.append(f"=> {done.returncode}")
     shown = "\n".join(line.rstrip() for line in lines)
+    if hub:
+        shown = shown.replace(hub["HF_ENDPOINT"], "https://huggingface.co")
+        shown = re.sub(r"\b[0-9a-f]{40}\b|(?<= at )[0-9a-f]{12}\b", "COMMIT", shown)
     return re.sub(re.escape(str(folder)), "HERE", shown).rstrip("\n")
 
 
@@ -83,15 +104,16 @@ def test_manual(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> N
     assert said, "a page without a command tests nothing"
     wrong: list[str] = []
     fresh: dict[int, str] = {}
-    for number, session in enumerate(said):
-        folder = tmp_path / str(number) / "here"
-        folder.mkdir(parents=True)
-        (folder / "fixtures").symlink_to(ROOT / "fixtures")
-        for example in session:
-            printed = run(example.command, folder)
-            fresh[example.line] = printed
-            if printed != example.output:
-                wrong.append(f"{page.name}:{example.line}: % {example.command}\n{printed}")
+    with hub_of(page, tmp_path / "hub") as hub:
+        for number, session in enumerate(said):
+            folder = tmp_path / str(number) / "here"
+            folder.mkdir(parents=True)
+            (folder / "fixtures").symlink_to(ROOT / "fixtures")
+            for example in session:
+                printed = run(example.command, folder, hub)
+                fresh[example.line] = printed
+                if printed != example.output:
+                    wrong.append(f"{page.name}:{example.line}: % {example.command}\n{printed}")
     if request.config.getoption("update_golden"):
         page.write_text(rewritten(text, fresh), encoding="utf-8")
         return
