@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 from .archivefinding import TABLE, Archives, Table, stem_of
 from .archiveindex import Node, What, text_of
-from .errors import Malformed, RlconvertError, TooBig, UnsafePath
+from .errors import Malformed, RlconvertError, UnsafePath
 from .files import check_path, folded, name_fault, parents
-from .members import Member, named, twice
+from .members import Member, named, too_many, twice
 from .parquet import row_paths, task_table
 from .source import Kind, Source
 from .tarred import GZIP, tar_members, unzipped_pieces
@@ -129,11 +129,7 @@ class _Filling:
         for member in members:
             self._members += 1
             if self._members > _MAX_SET_MEMBERS:
-                raise TooBig(
-                    f"it has more than {_MAX_SET_MEMBERS:,} members",
-                    reason="too-many-members",
-                    remedy="Leave it out, or make it smaller",
-                )
+                raise too_many(_MAX_SET_MEMBERS)
             path, fault = above + member.path, member.fault
             if fault is None and member.path and not self._put_member(member, path, file):
                 fault = twice(member.path)
@@ -201,10 +197,9 @@ class _Rows:
                 file=path,
                 remedy="Take it out, or rename it",
             )
-        rooted = found.rooted and not self._table.name
         for row, value in enumerate(row_paths(self._source, path)):
             try:
-                place = self._claimed(self._place(value, rooted=rooted))
+                place = self._claimed(self._place(value, rooted=found.rooted))
                 if not self._filling.put(Node(place, What.ROW, number, row)):
                     raise _clash(f"a task is inside of another one: {place!a}")
             except RlconvertError as error:

@@ -8,13 +8,14 @@ task folders. All of the first kind that there is are read.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 
 from .errors import Malformed, RlconvertError
-from .parquet import task_table
+from .parquet import TaskTable, task_table
 from .source import BOOKKEEPING, Item, Kind, Source, items_to_search
 from .tarred import GZIP, tar_members, unzipped_pieces
 from .zipped import MAGIC, opened_zip
@@ -41,12 +42,14 @@ class Table:
     """The parquet files of one set, `files` in their order.
 
     `name` tells it from others of the repo; `missing` is how many of its files are not there, by
-    the names of the others.
+    the names of the others. `rooted`: it is the form of a repo that has nothing beside it that
+    would count, as we write it.
     """
 
     name: str
     files: tuple[str, ...]
     missing: int = 0
+    rooted: bool = False
 
     @property
     def said(self) -> str:
@@ -98,6 +101,9 @@ def find_archives(source: Source) -> Archives:
     sets = tuple(path for path in looked.packed if _holds_tasks(source, path))
     if not tables and not sets:
         return Archives()
+    if ours := tuple(table for table in tables if table.rooted):
+        unread = (*(table.said for table in tables if not table.rooted), *sets)
+        return Archives(tables=ours, unread=unread)
     folder = looked.folder or next(_task_folders(source, "", _DEEP), None)
     if folder is not None:
         unread = (*(table.said for table in tables), *sets)
@@ -179,24 +185,27 @@ def _tables(source: Source, paths: list[str]) -> Iterator[Table]:
         folder, _, name = path.rpartition("/")
         shard = _SHARD.fullmatch(name.removesuffix(TABLE))
         groups.setdefault((folder, shard["stem"] if shard else name), []).append(path)
-    found = [(key, files) for key, files in groups.items() if _has_tasks(source, files)]
-    alone = {folder for folder, _ in groups}
-    for (folder, stem), files in found:
-        only = sum(each == folder for (each, _), _ in found) == 1 and folder in alone
+    found = []
+    for key, files in groups.items():
+        if (said := _first_said(source, files)) is not None:
+            found.append((key, files, said.rooted))
+    homes = Counter(folder for (folder, _), _, _ in found)
+    for (folder, stem), files, rooted in found:
+        only = homes[folder] == 1
         parts = [part for part in folder.split("/") if part not in _PLAIN]
         if not parts or not only:
             parts.append(stem.removesuffix(TABLE))
         name = "/".join(parts) if len(found) > 1 else ""
-        yield Table(name=name, files=tuple(files), missing=_missing(files))
+        yield Table(name=name, files=tuple(files), missing=_missing(files), rooted=rooted)
 
 
-def _has_tasks(source: Source, files: list[str]) -> bool:
+def _first_said(source: Source, files: list[str]) -> TaskTable | None:
     for path in files:
         try:
-            return task_table(source, path) is not None
+            return task_table(source, path)
         except RlconvertError:
             continue  # another shard may tell
-    return False
+    return None
 
 
 def _missing(files: list[str]) -> int:

@@ -275,7 +275,7 @@ def _revived(inner: Source, found: Archives, alone: bool, folder: str) -> Archiv
 def _notes(source: Source, found: Archives) -> Iterator[Note]:
     """What a person should know of an output whose tasks came out of archives."""
     for table in found.tables:
-        reason = "tasks were taken out of parquet files of archives, which are not in the output"
+        reason = "tasks were taken out of parquet files of archives; those files are not carried"
         yield Note(field="files", fate=Fate.TRANSLATED, reason=reason, detail=table.said)
         columns: dict[str, None] = {}
         for path in table.files:
@@ -287,7 +287,7 @@ def _notes(source: Source, found: Archives) -> Iterator[Note]:
             detail = f"{table.said}: {', '.join(columns)}"
             yield Note(field="metadata", fate=Fate.DROPPED, reason=reason, detail=detail)
     if found.sets:
-        reason = "tasks were taken out of zip or tar files, which are not in the output"
+        reason = "tasks were taken out of zip or tar files; those files are not carried"
         detail = ", ".join(found.sets)
         yield Note(field="files", fate=Fate.TRANSLATED, reason=reason, detail=detail)
     if found.unread:

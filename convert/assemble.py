@@ -27,6 +27,7 @@ from .format import (
     nth_id,
 )
 from .model import Repo
+from .packing import ARCHIVED, Packing, card_rows, is_ours, section
 from .provenance import SidecarWriter
 from .report import Report
 from .sidecar import renamed, renamed_line
@@ -41,7 +42,8 @@ CARD = "README.md"
 class Assembler:
     """Takes what workers made, in order, and builds the output. It is the writers' `Outcome`.
 
-    `drop_refused`: a task that one target refuses is left out of all.
+    `drop_refused`: a task that one target refuses is left out of all. `packing` takes the tasks'
+    folders where they are not to stand in the output as such.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Assembler:
         sidecar: SidecarWriter,
         *,
         drop_refused: bool = False,
+        packing: Packing | None = None,
     ) -> None:
         self._sink = sink
         self._report = report
@@ -65,6 +68,7 @@ class Assembler:
         self._left_out = 0
         self._sidecar = sidecar
         self._drop_refused = drop_refused
+        self._packing = packing
         self.converted = 0
 
     # Outcome
@@ -177,7 +181,9 @@ class Assembler:
                     field="identity",
                     remedy="Rename one of the two tasks",
                 )
-            if path:
+            if self._packing is not None:
+                self._packing.add(staging.take(name), path)
+            elif path:
                 self._sink.adopt(staging.take(name), path)
             else:
                 self._sink.merge(staging.take(name))
@@ -216,6 +222,13 @@ class Assembler:
         for path, entries in self._lists.items():
             text = json.dumps(list(entries.values()), indent=2, ensure_ascii=False)
             self._put(PutFile(path, Blob(text.encode() + b"\n")))
+        if self._packing is not None and (places := self._packing.close()):
+            self._files |= dict.fromkeys(places, "")
+            if sections or CARD not in shared:
+                sections.insert(0, section(tuple(writers)))
+            for target in writers:
+                self._report.note(target, "", ARCHIVED)
+            rows = [card_rows(places)]  # viewers show rows of one kind of file or none
         if sections:
             if self._report.weaknesses:
                 sections.append(grading_section(self._report.weaknesses))
@@ -266,6 +279,8 @@ class Assembler:
 
     def _free(self, path: str, writers: Mapping[str, Writer]) -> bool:
         if path in self._files or path in self._row_files:
+            return False
+        if self._packing is not None and is_ours(path):
             return False
         if any(writer.owns(path) for writer in writers.values()):
             return False

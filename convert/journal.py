@@ -22,6 +22,7 @@ from . import errors
 from .errors import Malformed, OutputExists, RlconvertError, StaleProvenance, UsageError
 from .format import Refusal
 from .model import TaskRef
+from .packing import Layout
 from .sidecar import TaskRecord
 from .sink import writing
 from .soundness import Weakness
@@ -46,6 +47,7 @@ class Key(BaseModel):
     limit: int | None
     drop_refused: bool
     provenance: bool
+    layout: Layout = Layout.FOLDERS
     shard: int = 1
     shards: int = 1
 
@@ -152,7 +154,7 @@ class Journal:
     def _whole(self, line: _Line) -> bool:
         """Whether the folders of a task are still there: the second half moves them away."""
         staged = {name for made in line.made for _, name in made.folders}
-        return all(os.path.isdir(f"{self.work}/{name}") for name in staged)
+        return all(os.path.exists(f"{self.work}/{name}") for name in staged)
 
     def _note(self, index: int, start: int) -> None:
         while len(self._starts) <= index:

@@ -87,6 +87,15 @@ def twice(path: str) -> UnsafePath:
     )
 
 
+def too_many(limit: int = MAX_ENTRIES) -> TooBig:
+    """The error for an archive of more than `limit` members."""
+    return TooBig(
+        f"it has more than {limit:,} members",
+        reason="too-many-members",
+        remedy="Leave it out, or make it smaller",
+    )
+
+
 def damaged(problem: str) -> Malformed:
     """The error for an archive that cannot be read to its end."""
     return Malformed(problem, reason="archive-damaged", remedy=f"{_AGAIN}, or fetch it again")
@@ -119,11 +128,7 @@ def tree_of_members(
         if member.fault is not None:
             raise member.fault
         if count > MAX_ENTRIES:
-            raise TooBig(
-                f"it has more than {MAX_ENTRIES:,} members",
-                reason="too-many-members",
-                remedy="Leave it out, or make it smaller",
-            )
+            raise too_many()
         if path in entries or (path in folders and member.kind is not Kind.FOLDER):
             raise twice(path)
         match member.kind:

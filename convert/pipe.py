@@ -17,6 +17,7 @@ from .files import FileTree
 from .format import Aim, Fate, Format, Note, Options, get_format
 from .journal import Journal, Key, Shards, numbered
 from .model import TaskRef
+from .packing import Layout, Packing
 from .provenance import Sidecar, SidecarWriter
 from .report import Report
 from .selection import Selection
@@ -50,6 +51,7 @@ class Settings:
     fail_fast: bool = False
     provenance: bool = True
     drop_refused: bool = False
+    layout: Layout = Layout.FOLDERS
     resume: bool = False
     progress: Progress | None = None
     on_verdict: OnVerdict | None = None
@@ -149,6 +151,7 @@ def merge(
         selection=Selection(include=key.include, exclude=key.exclude, limit=key.limit),
         drop_refused=key.drop_refused,
         provenance=key.provenance,
+        layout=key.layout,
         resume=False,
     )
     run = _Run(source, source_format, key.targets, out, chosen)
@@ -200,6 +203,7 @@ class _Run:
         self._home = self._alone and going_home
         aim = Aim(options=settings.options, alone=self._alone, home=self._home)
         self._writers = {name: each.writer(self._repo, aim) for name, each in self._formats.items()}
+        self._archive = settings.layout is Layout.ARCHIVE
         self._skipped = 0
 
     # the first half: every task by itself
@@ -217,6 +221,7 @@ class _Run:
             sidecar=self._sidecar,
             writers=tuple(self._writers.items()),
             work=work,
+            archive=self._archive,
             weaknesses=self._format.weaknesses,
         )
         wanted = enumerate(self.selected()) if numbered is None else numbered
@@ -252,6 +257,7 @@ class _Run:
             limit=selection.limit,
             drop_refused=settings.drop_refused,
             provenance=settings.provenance,
+            layout=settings.layout,
             shard=shard[0],
             shards=shard[1],
         )
@@ -280,7 +286,14 @@ class _Run:
         report = Report(self._source.origin.label, tuple(self._formats), write)
         sidecar = SidecarWriter(sink if settings.provenance else None)
         ways = {name: each.ways for name, each in self._formats.items()}
-        assembler = Assembler(sink, report, ways, sidecar, drop_refused=settings.drop_refused)
+        assembler = Assembler(
+            sink,
+            report,
+            ways,
+            sidecar,
+            drop_refused=settings.drop_refused,
+            packing=Packing(sink) if self._archive else None,
+        )
         for result, staging in results:
             report.read += 1
             faults = assembler.take(result, staging)
@@ -299,8 +312,8 @@ class _Run:
                 for name in self._formats:
                     report.note(name, "", _MODES_INFERRED)
             if isinstance(self._source, ArchiveSource):
-                for note in self._source.notes:
-                    for name in self._formats:
+                for name in self._formats:
+                    for note in self._source.notes:
                         report.note(name, "", note)
             assembler.close(self._repo, self._shared(), self._writers, self._intro())
             sidecar.finish(self._provenance(report, complete=assembler.complete))

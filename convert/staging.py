@@ -42,7 +42,11 @@ class Copied:
     def take(self, name: str) -> str:
         copy = os.path.join(self._into, name)
         if not os.path.exists(copy):
-            shutil.copytree(f"{self._work}/{name}", copy, symlinks=True)
+            staged = f"{self._work}/{name}"
+            if os.path.isdir(staged):
+                shutil.copytree(staged, copy, symlinks=True)
+            else:
+                shutil.copyfile(staged, copy)
         return copy
 
     def drop(self, name: str) -> None:

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from pathlib import Path
 
 from .errors import ReadError, RlconvertError, TooBig, WriteError
 from .files import Blob, File, FileTree, unreadable
@@ -35,6 +36,7 @@ from .provenance import Sidecar
 from .sidecar import FileRecord, RowRecord, TargetRecord, TaskRecord, line_of, records_of
 from .sink import write_tree, writing
 from .soundness import Weakness
+from .tarred import tar_of
 
 _SMALL = 4000
 """Sets up to this size are converted in this process: starting others would take longer."""
@@ -45,13 +47,14 @@ _CHUNKS_AHEAD = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """All a worker needs to know."""
+    """All a worker needs to know. `archive`: folders are staged as archives, a file each."""
 
     source_format: str
     reader: Reader
     sidecar: Sidecar | None
     writers: tuple[tuple[str, Writer], ...]
     work: str
+    archive: bool = False
     weaknesses: Callable[[Task], tuple[Weakness, ...]] = none_known
 
 
@@ -112,7 +115,7 @@ def convert_task(plan: Plan, index: int, ref: TaskRef) -> Result:
     trees: dict[str, tuple[FileTree, str]] = {}
     try:
         return _stage(plan, index, ref, task, trees)
-    except ReadError as error:  # a large file is only read now, and may have changed
+    except (ReadError, TooBig) as error:  # a large file is only read now, and may have changed
         for number in range(len(trees) + 1):
             shutil.rmtree(f"{plan.work}/{index}-{number}", ignore_errors=True)
         return Result(ref=ref, fault=error.for_task(ref.id))
@@ -188,11 +191,14 @@ def _stage_tree(
     name = f"{index}-{len(trees)}"
     staged = f"{plan.work}/{name}"
     with writing(part.path):
-        try:
-            write_tree(staged, part.tree)
-        except FileExistsError:  # left by a run that was killed
-            shutil.rmtree(staged)
-            write_tree(staged, part.tree)
+        if plan.archive:
+            Path(staged).write_bytes(tar_of(part.tree))
+        else:
+            try:
+                write_tree(staged, part.tree)
+            except FileExistsError:  # left by a run that was killed
+                shutil.rmtree(staged)
+                write_tree(staged, part.tree)
     trees[part.path] = (part.tree, name)
     return name
 

@@ -88,6 +88,7 @@ def _convert(
                 fail_fast=flags.fail_fast,
                 provenance=not flags.no_provenance,
                 drop_refused=flags.drop_refused,
+                layout=flags.layout,
                 resume=flags.resume,
                 progress=advance,
                 on_verdict=report.case,

@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias, get_type_hints
 import typer
 
 from rlconvert.format import Option, Options
+from rlconvert.packing import Layout
 from rlconvert.selection import Selection
 
 SourceArg = Annotated[
@@ -94,6 +95,13 @@ class ConvertFlags(TaskFlags):
             "--drop-refused", help="Leave a task that one target refuses out of all of them."
         ),
     ] = False
+    layout: Annotated[
+        Layout,
+        typer.Option(
+            "--layout",
+            help="Task folders as such, or in parquet files of archives: for very many tasks.",
+        ),
+    ] = Layout.FOLDERS
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where a run with this flag was interrupted.")
     ] = False
