@@ -10,6 +10,7 @@ from rlconvert.files import Blob, File, make_tree
 from rlconvert.memory import MemorySource
 from rlconvert.pipe import Settings
 from rlconvert.selection import Selection
+from rlconvert.tagreview import Standing
 
 HARBOR = Path(__file__).parents[1] / "fixtures" / "harbor"
 
@@ -35,6 +36,13 @@ def test_convert_from_memory(tmp_path: Path) -> None:
     run = rlconvert.convert(source, str(tmp_path / "out"), to=["nemo"], read_as="harbor")
     assert run.error is None
     assert (tmp_path / "out" / "tasks" / "greeting" / "instruction.md").read_text() == "Say hello."
+
+
+def test_tag(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("---\ntags: [harbor]\n---\n")
+    run = rlconvert.tag(str(tmp_path))
+    assert run.review.having(Standing.UNPROVED) == ("harbor",)
+    assert run.exit_code is ExitCode.NOT_VERIFIED
 
 
 def test_what_ends_a_run_is_raised(tmp_path: Path) -> None:
@@ -83,5 +91,5 @@ def test_roundtrip() -> None:
 def test_names_that_do_not_exist() -> None:
     with pytest.raises(AttributeError):
         _ = rlconvert.nothing
-    verbs = "check convert convert_shard inspect merge publish roundtrip verify"
+    verbs = "check convert convert_shard inspect merge publish roundtrip tag verify"
     assert set(rlconvert.__all__) == {"__version__", *verbs.split()}
