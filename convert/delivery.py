@@ -14,6 +14,7 @@ from enum import StrEnum
 from .address import HubAddress
 from .errors import HubConflict
 from .files import printable
+from .goal import Goal
 from .hubpulls import (
     Pull,
     close_pull,
@@ -34,7 +35,7 @@ from .hubwrite import (
     list_files,
     make_branch,
 )
-from .publication import Change, Goal, Kind, Plan, batches, changes_to
+from .publication import Change, Kind, Plan, batches, changes_to
 
 _SHOWN = 5
 _MADE_BY = "Made with `rlconvert publish`."

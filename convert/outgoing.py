@@ -21,7 +21,7 @@ from .links import check_links, copies, links_to_nothing
 from .published import ATTRIBUTES, OUTSIDE, digest_of, members, outline
 from .repair import recorded
 from .sink import OURS
-from .source import BOOKKEEPING, MAX_FILE, FolderSource, Kind, not_a_folder, too_big
+from .source import BOOKKEEPING, MAX_FILE, FolderSource, Kind, too_big
 
 _NOT_TAKEN = frozenset({".git", ".cache"})
 """Names of folders that the client refuses or leaves out, wherever they are."""
@@ -113,8 +113,6 @@ def outgoing(source: FolderSource) -> Outgoing:
     `UnsafePath` for links out of it and to nothing, for devices, and for names that cannot be
     everywhere; `UsageError` and `Malformed` as the sidecar is read.
     """
-    if source.kind("") is not Kind.FOLDER:
-        raise not_a_folder("")
     entries: dict[str, Entry] = dict(outline(source).entries)
     entries |= {path: File(Blob(b"")) for path in _sidecar(source)}
     attributes = entries.pop(ATTRIBUTES, None) is not None

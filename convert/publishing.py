@@ -11,6 +11,7 @@ from .cardheader import CARD
 from .delivery import Delivered, Delivery, OnStep, Outcome
 from .errors import HubDenied, HubError, HubNotFound, UsageError
 from .files import printable
+from .goal import MANY_FILES, Goal, Remote, goal_of, unchecked
 from .hubwrite import (
     Access,
     Account,
@@ -25,7 +26,7 @@ from .hubwrite import (
     upload_modes,
 )
 from .outgoing import Outgoing, outgoing
-from .publication import MANY_FILES, Goal, Limits, Plan, Remote, changes_to, goal_of, unchecked
+from .publication import Limits, Plan, changes_to
 from .secrets import refuse_secrets
 from .sidecar import PROVENANCE, parse_provenance
 from .source import FolderSource
@@ -42,13 +43,15 @@ _SHOWN = 5
 class Asked:
     """What a person asks for. `licence` is an identifier of the Hub, like ``apache-2.0``.
 
-    `from_gated`: what comes from a gated or private repo may go where everybody sees it.
+    `replace`: a dataset of one's own becomes what the folder is, although it is no conversion of
+    ours. `from_gated`: what comes from a gated or private repo may go where everybody sees it.
     `allow_secrets` are what the scan finds and is none, as ``RULE:PATH``.
     """
 
     branch: str | None = None
     as_pr: bool = False
     private: bool = False
+    replace: bool = False
     message: str = MESSAGE
     licence: str | None = None
     licence_unknown: bool = False
@@ -94,6 +97,12 @@ def publish(
     chosen, who, step = asked or Asked(), access or Access(), on_step or (lambda _: None)
     address = _address(repo, chosen)
     source = FolderSource(out)
+    if source.kind("") is not Standing.FOLDER:
+        raise UsageError(
+            f"there is no folder {out!r}",
+            reason="no-such-folder",
+            remedy="Give the folder of a converted or checked repo",
+        )
     local = outgoing(source)
     refuse_secrets(source, chosen.allow_secrets)
     run = _Run(source, local, address, account(address, who), chosen, who)
@@ -168,7 +177,7 @@ class _Run:
             self.local,
             remote,
             earned(self.source, digest=self.local.digest),
-            owned=owned,
+            remote.terms(owned=owned, replace=asked.replace),
             licence=asked.licence,
             licence_unknown=asked.licence_unknown,
         )
@@ -235,7 +244,7 @@ class _Run:
         if remote.dataset is None:
             return {}
         files = {path: goal.files[path] for path in goal.missing(remote.files)}
-        there = replace(self.address, revision=remote.dataset.commit)
+        there = replace(self.address, revision=remote.branch)
         asked = {path: (file.blob.size, file.sample) for path, file in files.items()}
         modes = upload_modes(there, asked, self.access, as_pr=self.asked.as_pr)
         hidden = [path for path, mode in modes.items() if mode == "ignored"]
@@ -254,16 +263,18 @@ def _look(address: HubAddress, access: Access) -> Remote:
     dataset = find_dataset(replace(address, revision=None), access)
     if dataset is None:
         return Remote()
+    branch = None
     if address.revision is not None:
         try:
             dataset = find_dataset(address, access) or dataset
+            branch = address.revision
         except HubNotFound as error:
             if error.reason != "revision-not-found":
                 raise
     place = replace(address, revision=dataset.commit)
     files = list_files(place, access)
     card = read_file(place, CARD, access) if CARD in files else None
-    return Remote(dataset, files, card)
+    return Remote(dataset, files, card, branch)
 
 
 def _notes(goal: Goal, local: Outgoing, *, new: bool) -> list[str]:

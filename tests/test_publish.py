@@ -31,9 +31,10 @@ from rlconvert.errors import (
     UnsafePath,
     UsageError,
 )
+from rlconvert.goal import Terms
 from rlconvert.hub import fetch_dataset
 from rlconvert.hubwrite import Access
-from rlconvert.publication import Limits, Terms
+from rlconvert.publication import Limits
 from rlconvert.published import layout_digest
 from rlconvert.publishing import Asked, Published, publish
 from rlconvert.records import CHECKS, CheckRecord, checks_text
@@ -290,6 +291,23 @@ def test_other_bytes_of_others_are_not_changed(hub: Hub, out: Path, own: bool) -
     assert hub.server.repo(REPO).resolve("main") == before
 
 
+def test_what_is_ones_own_can_be_replaced(hub: Hub, out: Path) -> None:
+    """As a folder that was never converted is, when it is published again."""
+    shutil.rmtree(out / ".rlconvert")
+    go(hub, out)
+    (out / "tasks" / "hello" / "instruction.md").write_bytes(b"Other.\n")
+    hub.server.seed(REPO, {"old": b""})
+    with pytest.raises(HubConflict) as caught:
+        go(hub, out)
+    assert "--replace" in str(caught.value)
+    replace = Asked(licence_unknown=True, replace=True)
+    with pytest.raises(HubConflict):
+        go(hub, out, Asked(as_pr=True, replace=True), token=hub.other_token)
+    go(hub, out, replace)
+    assert content(hub)["tasks/hello/instruction.md"] == b"Other.\n"
+    assert "old" not in content(hub)
+
+
 def test_ones_own_card_keeps_its_text(hub: Hub, out: Path) -> None:
     """A dataset that was made by hand; then converted again: files change, the card does not."""
     hub.server.seed(REPO, {"README.md": CARD})
@@ -503,6 +521,11 @@ def test_a_card_that_the_hub_does_not_take(hub: Hub, out: Path) -> None:
         go(hub, out)
     assert caught.value.reason == "card-refused"
     assert not [path for path in sent(hub) if "/commit/" in path]
+
+
+def test_a_folder_that_is_none(hub: Hub, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        go(hub, tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("repo", ["envs", "alice/envs@main", "hf://datasets/alice/envs/tasks"])

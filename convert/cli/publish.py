@@ -27,6 +27,10 @@ Branch = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change; send nothing.")]
 Private = Annotated[bool, typer.Option("--private", help="Make the dataset, if new, private.")]
+Replace = Annotated[
+    bool,
+    typer.Option("--replace", help="Change and delete what is there, whosever conversion it was."),
+]
 Message = Annotated[
     str | None, typer.Option("--message", metavar="TEXT", help="The title of commit or PR.")
 ]
@@ -55,6 +59,7 @@ def publish(
     branch: Branch = None,
     dry_run: DryRun = False,
     private: Private = False,
+    replace: Replace = False,
     message: Message = None,
     licence: Licence = None,
     licence_unknown: LicenceUnknown = False,
@@ -79,6 +84,7 @@ def publish(
             branch=branch,
             as_pr=pr,
             private=private,
+            replace=replace,
             message=MESSAGE if message is None else message,
             licence=licence,
             licence_unknown=licence_unknown,
