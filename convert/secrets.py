@@ -2,7 +2,7 @@
 
 A finding names rule, path and line, never the value. Guessing at every long string would find
 thousands in a task set and soon be switched off: so only shapes with a mark of their own count,
-and of those no value that is plainly made up. What compressed files hold is not seen.
+and of those no value that is plainly made up.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from .errors import SecretFound, UsageError
-from .files import open_regular, printable, read_piece
-from .published import members
+from .files import printable
+from .searched import texts
 from .secretshapes import SHAPES, is_made_up
-from .sink import OURS
-from .source import FolderSource, Kind
+from .source import FolderSource
 
 _WINDOW = 1 << 20
 _OVERLAP = 1 << 12
@@ -40,15 +39,19 @@ class Secret:
 
 
 def find_secrets(source: FolderSource) -> Iterator[Secret]:
-    """What looks like a secret in the files of a repo and in its records, in their order."""
+    """What looks like a secret in the files of a repo and in its records, in their order.
+
+    In a packed file it is the line of what is unpacked.
+    """
     batch: list[_Window] = []
     size = 0
-    for window in _windows(source):
-        batch.append(window)
-        size += len(window.data)
-        if size >= _BATCH:
-            yield from _in_batch(batch)
-            batch, size = [], 0
+    for path, pieces in texts(source):
+        for window in _windows(path, pieces):
+            batch.append(window)
+            size += len(window.data)
+            if size >= _BATCH:
+                yield from _in_batch(batch)
+                batch, size = [], 0
     yield from _in_batch(batch)
 
 
@@ -104,26 +107,17 @@ class _Window:
     own: int
 
 
-def _windows(source: FolderSource) -> Iterator[_Window]:
-    for folder in ("", OURS):
-        for member in members(source, folder):
-            if member.kind is Kind.FILE:  # a link is published as a copy of what is here
-                yield from _file(f"{source.root}/{member.path}", member.path)
-
-
-def _file(full: str, path: str) -> Iterator[_Window]:
-    name = printable(path)
-    with open_regular(full, name) as descriptor:
-        data, line = b"", 1
-        while piece := read_piece(descriptor, _WINDOW, name):
-            if data:
-                own = max(0, len(data) - _OVERLAP)
-                yield _Window(path, data, line, own)
-                line += data.count(b"\n", 0, own)
-                data = data[own:]
-            data += piece
-        if data:
-            yield _Window(path, data, line, len(data))
+def _windows(path: str, pieces: Iterator[bytes]) -> Iterator[_Window]:
+    data, line = b"", 1
+    for piece in pieces:
+        data += piece
+        own = len(data) - _OVERLAP
+        if own >= _WINDOW:
+            yield _Window(path, data, line, own)
+            line += data.count(b"\n", 0, own)
+            data = data[own:]
+    if data:
+        yield _Window(path, data, line, len(data))
 
 
 def _in_batch(batch: list[_Window]) -> Iterator[Secret]:

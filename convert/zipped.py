@@ -17,7 +17,7 @@ from .source import Kind
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _UNIX = 3
 _MAX_TARGET = 4096
-_FAULTS = (
+FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
     LZMAError,
@@ -36,7 +36,7 @@ def opened_zip(file: BinaryIO) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(file) as archive:
             yield archive
-    except _FAULTS as error:
+    except FAULTS as error:
         raise damaged(f"the zip file is damaged, or cannot be read: {error}") from error
 
 
@@ -83,7 +83,7 @@ def zip_bytes(archive: zipfile.ZipFile, number: int) -> bytes:
     try:
         with archive.open(info) as file:
             data = file.read(info.file_size + 1)
-    except _FAULTS as error:
+    except FAULTS as error:
         raise damaged(f"the zip file is damaged, or cannot be read: {error}") from error
     if len(data) != info.file_size:
         raise damaged("a file of the zip file has another size than it says")

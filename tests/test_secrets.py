@@ -5,20 +5,25 @@ Every value here is made by the test, so that no file of this repo looks like it
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import random
 import re
 import string
+import tarfile
+import zipfile
 from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlconvert import secrets
+from rlconvert import searched, secrets
 from rlconvert.errors import ExitCode, SecretFound, UsageError
 from rlconvert.secrets import Secret, find_secrets, refuse_secrets
 from rlconvert.secretshapes import SHAPES, is_made_up
@@ -174,6 +179,7 @@ def test_where_a_file_is_cut_does_not_matter(
     whole = list(find_secrets(source))
     assert len(whole) == len(gaps)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searched, "_PIECE", 100)
         patch.setattr(secrets, "_WINDOW", window)
         patch.setattr(secrets, "_OVERLAP", 500)
         patch.setattr(secrets, "_BATCH", 2000)
@@ -231,3 +237,62 @@ def test_few_random_values_seem_made_up() -> None:
     alphabet = string.ascii_letters + string.digits
     tokens = (f"ghp_{''.join(source.choices(alphabet, k=36))}" for _ in range(20_000))
     assert sum(is_made_up("github", token.encode()) for token in tokens) < 20
+
+
+# --- packed files -------------------------------------------------------------------------------
+
+
+def tarred(files: dict[str, str], mode: str) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode=mode) as tar:  # type: ignore[call-overload]
+        for path, text in files.items():
+            info = tarfile.TarInfo(path)
+            info.size = len(text)
+            tar.addfile(info, io.BytesIO(text.encode()))
+    return packed.getvalue()
+
+
+def zipped(files: dict[str, str]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return packed.getvalue()
+
+
+def table(folder: Path, cells: dict[str, bytes]) -> None:
+    columns = {"path": pa.array(list(cells)), "task_binary": pa.array(list(cells.values()))}
+    pq.write_table(pa.table(columns), folder / "tasks.parquet", compression="zstd")
+
+
+def test_packed_files_are_unpacked(tmp_path: Path) -> None:
+    files = {"a/task.toml": "a", "a/key.txt": f"\n{REAL['npm'][0]}"}
+    table(tmp_path, {"one": tarred(files, "w:gz"), "two": tarred(files, "w"), "three": b""})
+    (tmp_path / "b.tar.gz").write_bytes(tarred(files, "w:gz"))
+    (tmp_path / "c.gz").write_bytes(gzip.compress(REAL["groq"][0].encode()))
+    (tmp_path / "d.zip").write_bytes(zipped(files | {"e.txt": REAL["e2b"][0]}))
+    found = {(each.path, each.rule) for each in find_secrets(FolderSource(str(tmp_path)))}
+    found.discard(("tasks.parquet", "npm"))  # a plain tar is also seen through the packing
+    assert found == {
+        ("tasks.parquet/one", "npm"),
+        ("tasks.parquet/two", "npm"),
+        ("b.tar.gz", "npm"),
+        ("c.gz", "groq"),
+        ("d.zip/a/key.txt", "npm"),
+        ("d.zip/e.txt", "e2b"),
+    }
+
+
+def test_what_is_damaged_or_a_bomb_stops_nothing(tmp_path: Path) -> None:
+    files = {"a.txt": "one two " * 9000, "b.txt": REAL["npm"][0]}
+    (tmp_path / "a.tar.gz").write_bytes(tarred(files, "w:gz")[:200])
+    (tmp_path / "b.zip").write_bytes(zipped(files)[:-30])
+    damaged = bytearray(zipped(files))
+    damaged[60:80] = bytes(20)
+    (tmp_path / "c.zip").write_bytes(damaged)
+    (tmp_path / "d.parquet").write_bytes(b"PAR1 none PAR1")
+    (tmp_path / "e.gz").write_bytes(gzip.compress(bytes(100 << 20), 9))
+    table(tmp_path, {"x": b"\x1f\x8b none"})
+    (tmp_path / "z.txt").write_text(REAL["npm"][0])
+    found = {each.path for each in find_secrets(FolderSource(str(tmp_path)))}
+    assert found == {"c.zip/b.txt", "z.txt"}
