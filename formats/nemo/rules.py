@@ -1,7 +1,8 @@
 """Rows whose reward rule is known: a scorer of ours gives what their server gives.
 
 Which those are is said by the manifests of the scorers: the server, the keys of its config that
-decide, the fields of a row that it reads. A config that says more stays NeMo Gym's own.
+decide or never do, the fields of a row that it reads. A config that says more stays NeMo Gym's own,
+and so does a row that needs what no scorer has, such as a judge model.
 """
 
 from __future__ import annotations
@@ -49,12 +50,19 @@ def known_rule(hosted: Hosted, agents: frozenset[str], *, long: bool) -> Known |
     if (doubt := next(_doubts(known, hosted.config), None)) is not None:
         return f"{doubt}, so that only NeMo Gym itself can grade it"
     params = known.params(hosted.config, hosted.payload)
+    if refusal := known.refusal(params):
+        return f"{refusal}, so that only NeMo Gym itself can grade it"
     if long and beyond_64_bits(cast("Json", params["row"])):
         return "an integer beyond 64 bits, which NeMo Gym grades as a float"
+    idle = {key: hosted.config[key] for key in known.idle if key in hosted.config}
     return Known(
         Scored(
             scorer=known.id,
-            params={_SERVER: hosted.component, **cast("Mapping[str, Data]", params)},
+            params={
+                _SERVER: hosted.component,
+                "config": {**params["config"], **idle},
+                "row": params["row"],
+            },
             submission=known.submission_for(params),
         ),
         {_pointer(key): value for key, value in hosted.payload.items() if key not in known.row},
@@ -64,6 +72,8 @@ def known_rule(hosted: Hosted, agents: frozenset[str], *, long: bool) -> Known |
 def _doubts(known: Scorer, config: Mapping[str, Data]) -> Iterator[str]:
     """What a config says that the scorer cannot take for what NeMo Gym takes it for."""
     for key, value in config.items():
+        if key in known.idle:
+            continue
         if key not in known.config:
             yield f"its config sets {key}, which {known.id} does not know"
         elif "${" in str(value):

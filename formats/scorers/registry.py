@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Protocol, TypedDict, cast
 
 from rlconvert.data import Data
@@ -15,6 +16,8 @@ from rlconvert.errors import Malformed, NewerSchema
 from rlconvert.reward import Submission
 
 HOME = Path(__file__).parent
+_FUTURE = "from __future__ import annotations\n"
+_OF_A_PART = re.compile(r"^from \.\w+ import (?:\([^)]*\)|[^(\n]*)\n", re.MULTILINE)
 
 FOLDERS = (
     "nemo_arc_agi",
@@ -37,6 +40,7 @@ FOLDERS = (
     "nemo_string_match",
     "nemo_structeval",
     "nemo_structured_outputs",
+    "nemo_verifif",
     "nemo_xlam_fc",
 )
 """One folder for each scorer."""
@@ -92,8 +96,9 @@ class Scorer:
     """A rule of a framework's server, as one file that runs alone.
 
     `requirements` are exact pins of what it needs beside the standard library. `config` are the
-    keys of the server's config that decide, with the framework's own defaults; `row` are the
-    top-level fields of a row that the server reads or refuses.
+    keys of the server's config that decide, with the framework's own defaults; `idle` are those
+    that decide nothing where this scorer grades. `row` are the top-level fields of a row that the
+    server reads or refuses. `parts` are the files beside `score.py` that belong to it.
     """
 
     name: str
@@ -106,6 +111,8 @@ class Scorer:
     config: Mapping[str, Data]
     row: tuple[str, ...]
     folder: Path = field(repr=False)
+    idle: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -114,8 +121,8 @@ class Scorer:
 
     @property
     def source(self) -> bytes:
-        """`score.py`, to be written beside `grade.py`."""
-        return (self.folder / "score.py").read_bytes()
+        """`score.py` with its parts in it, to be written beside `grade.py`."""
+        return _joined(self.folder, self.parts)
 
     @property
     def grade(self) -> bytes:
@@ -139,18 +146,30 @@ class Scorer:
         said = getattr(self.rule(), "submission_of", None)
         return self.submission if said is None else Submission(said(params))
 
+    def refusal(self, params: Params) -> str:
+        """What a row needs beside the scorer; "" where that is nothing, as for most scorers."""
+        said = getattr(self.rule(), "refusal", None)
+        return "" if said is None else str(said(params))
+
     def rule(self) -> Rule:
         """`score.py`, loaded. In this process nothing limits its time or memory."""
-        return _loaded(self.folder)
+        return _loaded(self.folder, self.parts)
 
 
 @cache
-def _loaded(folder: Path) -> Rule:
-    spec = importlib.util.spec_from_file_location(f"score_{folder.name}", folder / "score.py")
-    if spec is None or spec.loader is None:
-        raise ImportError(folder.name)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def _joined(folder: Path, parts: tuple[str, ...]) -> bytes:
+    first, *rest = [(folder / name).read_text(encoding="utf-8") for name in ("score.py", *parts)]
+    if not rest:
+        return first.encode()
+    joined = [first, *(text.replace(_FUTURE, "") for text in rest)]
+    return "\n\n".join(_OF_A_PART.sub("", text) for text in joined).encode()
+
+
+@cache
+def _loaded(folder: Path, parts: tuple[str, ...]) -> Rule:
+    module = ModuleType(f"score_{folder.name}")
+    name = f"{folder.name} joined" if parts else str(folder / "score.py")
+    exec(compile(_joined(folder, parts), name, "exec"), module.__dict__)  # noqa: S102
     return cast("Rule", module)
 
 
@@ -174,6 +193,8 @@ def _read(folder: Path) -> Scorer:
         config=manifest["config"],
         row=tuple(manifest["row"]),
         folder=folder,
+        idle=tuple(manifest.get("idle", ())),
+        parts=tuple(manifest.get("parts", ())),
     )
 
 

@@ -93,6 +93,53 @@ def test_rows_of_another_agent_stay_hosted() -> None:
     assert "gymnasium_agent" in doubts(task)[0]
 
 
+ASKED: dict[str, Data] = {
+    "instruction_id": "punctuation:no_comma",
+    "uid": 1,
+    "source": "user",
+    "is_misalignment_check": False,
+}
+JUDGE: dict[str, Data] = {"judge_base_url": "${policy_base_url}", "judge_top_p": 0.8}
+VERIFIF: dict[str, object] = {
+    "responses_create_params": {"input": "Write."},
+    "instructions": [ASKED],
+    "llm_judge": [],
+    "id": 7,
+}
+
+
+def test_where_no_judge_is_asked_its_config_decides_nothing_and_is_kept() -> None:
+    rule = {**JUDGE, "aggregation_mode": "mean"}
+    task = read(VERIFIF, server="verifif", rule=rule)
+    assert isinstance(task.reward, Scored)
+    assert task.reward.params["config"] == rule
+    back = hosted_rule(task)
+    assert back is not None
+    assert back.config == rule
+    assert back.payload == {k: v for k, v in VERIFIF.items() if k != "responses_create_params"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "judged", "doubt"),
+    [
+        ([ASKED], {"content": "Kind?", "uid": 2}, "its llm_judge asks a judge model"),
+        (
+            [{**ASKED, "instruction_id": "stylistic:voice", "voice_type": "active"}],
+            None,
+            "its instruction stylistic:voice asks a judge model",
+        ),
+    ],
+)
+def test_a_row_that_asks_a_judge_stays_hosted(
+    asked: list[Data], judged: dict[str, Data] | None, doubt: str
+) -> None:
+    judges = [{**judged, "source": "user", "is_misalignment_check": False}] if judged else []
+    row = {**VERIFIF, "instructions": asked, "llm_judge": judges}
+    task = read(row, server="verifif")
+    assert isinstance(task.reward, Hosted)
+    assert doubts(task) == [f"{doubt}, so that only NeMo Gym itself can grade it"]
+
+
 def test_a_number_that_nemo_gym_rounds_stays_hosted() -> None:
     row = {"responses_create_params": {"input": "x"}, "outputs": ["a"], "subset": "s"}
     assert isinstance(read({**row, "length": 2**63}, server="ruler").reward, Scored)
