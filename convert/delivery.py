@@ -107,6 +107,8 @@ class Delivery:
         left = changes_to(plan.goal, files, modes)
         head = self._send(plan, place, head, left).oid
         self._read_back(plan, head)
+        if plan.as_pr and not left and not pull.draft:
+            return Delivered(Outcome.UNCHANGED, pull=pull.number)
         if pull.draft:
             offer_pull(plan.address, pull, self.access)
         if plan.as_pr:

@@ -14,14 +14,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import UnsafePath
+from .errors import Malformed, UnsafePath
 from .files import Blob, Entry, File, Link, changed, check_path, make_tree, printable, unreadable
 from .hubwrite import SAMPLE, OnDisk, RemoteFile
 from .links import check_links, copies, links_to_nothing
 from .published import ATTRIBUTES, OUTSIDE, digest_of, members, outline
 from .repair import recorded
 from .sink import OURS
-from .source import BOOKKEEPING, MAX_FILE, FolderSource, Kind, too_big
+from .source import (
+    BOOKKEEPING,
+    LFS_MARK,
+    LFS_POINTER_BYTES,
+    MAX_FILE,
+    FolderSource,
+    Kind,
+    too_big,
+)
 
 _NOT_TAKEN = frozenset({".git", ".cache"})
 """Names of folders that the client refuses or leaves out, wherever they are."""
@@ -111,7 +119,7 @@ def outgoing(source: FolderSource) -> Outgoing:
     """What goes out of a folder, hashed.
 
     `UnsafePath` for links out of it and to nothing, for devices, and for names that cannot be
-    everywhere; `UsageError` and `Malformed` as the sidecar is read.
+    everywhere; `Malformed` for a file that Git LFS has not fetched, and for damaged records.
     """
     entries: dict[str, Entry] = dict(outline(source).entries)
     entries |= {path: File(Blob(b"")) for path in _sidecar(source)}
@@ -186,7 +194,15 @@ def _hashed(source: FolderSource, path: str) -> OutFile:
     if status.st_size > MAX_FILE:
         raise too_big(path, status.st_size, MAX_FILE)
     blob = Blob.of_file(str(full), status.st_size, status.st_mtime_ns, name=printable(path))
-    return OutFile.of(blob, str(full))
+    file = OutFile.of(blob, str(full))
+    if blob.size in LFS_POINTER_BYTES and file.sample.startswith(LFS_MARK):
+        raise Malformed(
+            "this is a Git LFS pointer, not the file it stands for",
+            reason="lfs-pointer",
+            file=printable(path),
+            remedy="Fetch the object (`git lfs pull`) and publish again",
+        )
+    return file
 
 
 def _is_executable(source: FolderSource, path: str) -> bool:

@@ -27,15 +27,17 @@ from .hubwrite import (
 )
 from .outgoing import Outgoing, outgoing
 from .publication import Limits, Plan, changes_to
+from .published import ATTRIBUTES
 from .secrets import refuse_secrets
 from .sidecar import PROVENANCE, parse_provenance
-from .source import FolderSource
+from .source import FolderSource, too_big
 from .source import Kind as Standing
 from .tagging import earned
 
 MESSAGE = "Publish with rlconvert"
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _MAX_RECORD = 1 << 20
+_MAX_CARD = 4 << 20
 _SHOWN = 5
 
 
@@ -273,6 +275,8 @@ def _look(address: HubAddress, access: Access) -> Remote:
                 raise
     place = replace(address, revision=dataset.commit)
     files = list_files(place, access)
+    if CARD in files and files[CARD].size > _MAX_CARD:
+        raise too_big(CARD, files[CARD].size, _MAX_CARD)
     card = read_file(place, CARD, access) if CARD in files else None
     return Remote(dataset, files, card, branch)
 
@@ -283,6 +287,9 @@ def _notes(goal: Goal, local: Outgoing, *, new: bool) -> list[str]:
         notes.append("there is no repo to ask yet: which files go as large ones is a guess")
     if local.attributes:
         notes.append("the folder's .gitattributes stays here: the Hub has its own")
+    nested = sum(path.endswith(f"/{ATTRIBUTES}") for path in goal.files)
+    if nested:
+        notes.append(f"{nested} .gitattributes inside it are obeyed by git when it clones the repo")
     if len(goal.files) + len(goal.left) > MANY_FILES:
         notes.append(f"more than {MANY_FILES:,} files, which the Hub advises against")
     if strangers := unchecked(goal.left):

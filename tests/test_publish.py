@@ -468,6 +468,15 @@ REFUSED: dict[str, tuple[Callable[[Path], object], type[RlconvertError], str]] =
         "tasks/hello",
     ),
     "a name for Windows": (lambda out: put(out, "tasks/con"), UnsafePath, "tasks/con"),
+    "what Git LFS has not fetched": (
+        lambda out: put(
+            out,
+            "tasks/hello/data",
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 9\n",
+        ),
+        Malformed,
+        "tasks/hello/data",
+    ),
     "a link in the records": (
         lambda out: (out / ".rlconvert/l").symlink_to("loss.jsonl"),
         UnsafePath,
@@ -509,9 +518,12 @@ def test_a_gitignore_on_the_hub_hides_nothing_in_silence(hub: Hub, out: Path) ->
 
 
 def test_the_folders_own_attributes_stay_here(hub: Hub, out: Path) -> None:
+    proved(out, "nemo")
     (out / ".gitattributes").write_bytes(b"* text=auto\n")
+    put(out, "tasks/hello/environment/.gitattributes", b"*.txt eol=crlf\n")
     done = go(hub, out)
-    assert any(".gitattributes" in note for note in done.plan.notes)
+    assert len([note for note in done.plan.notes if ".gitattributes" in note]) == 2
+    assert done.plan.goal.tags.added == (), "with it, it was something else that was checked"
     assert b"filter=lfs" in content(hub)[".gitattributes"]
 
 
@@ -577,7 +589,8 @@ def test_a_large_proposal_is_offered_when_it_is_whole(hub: Hub, out: Path) -> No
     repo = hub.server.repo(REPO)
     assert repo.discussions[0].status == "open"
     assert repo.resolve("main") == before
-    assert go(hub, out, asked, token=hub.other_token).done.pull == done.done.pull
+    again = go(hub, out, asked, token=hub.other_token).done
+    assert (again.outcome, again.pull) == (Outcome.UNCHANGED, done.done.pull)
     assert len(repo.discussions) == 1
 
 
