@@ -6,15 +6,17 @@ import os
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx2
 import pytest
 from huggingface_hub import constants
+from huggingface_hub.errors import HfHubHTTPError
 
 import rlconvert
-from hubserver import Fault
+from hubserver import Fault, Repo
 from rlconvert.address import HubAddress
 from rlconvert.card import PROOF
 from rlconvert.delivery import Outcome
@@ -22,6 +24,7 @@ from rlconvert.errors import (
     ExitCode,
     HubConflict,
     HubDenied,
+    HubError,
     HubNotFound,
     Malformed,
     RlconvertError,
@@ -33,6 +36,7 @@ from rlconvert.errors import (
 )
 from rlconvert.goal import Terms
 from rlconvert.hub import fetch_dataset
+from rlconvert.huberrors import explained
 from rlconvert.hubwrite import Access
 from rlconvert.publication import Limits
 from rlconvert.published import layout_digest
@@ -625,10 +629,60 @@ def test_a_large_set_is_not_merged_into_what_changed(hub: Hub, out: Path, when: 
         go(hub, out, asked)
     repo = hub.server.repo(REPO)
     assert repo.resolve("main") == theirs[0]
+    if when != "/merge":
+        merges = [path for path in sent(hub) if path.endswith("/merge")]
+        assert not merges, "the Hub would merge it into what nobody has looked at"
     again = go(hub, out, asked)
     assert again.done.outcome is Outcome.MERGED
     assert content(hub)["theirs.txt"] == b"x"
     assert [one.status for one in repo.discussions][-1] == "merged"
+
+
+@pytest.mark.parametrize("files", [5, 1000])
+def test_what_the_hub_has_is_read_back(
+    hub: Hub, out: Path, monkeypatch: pytest.MonkeyPatch, files: int
+) -> None:
+    before, gone = hub.server.seed(REPO, {}), "tasks/hello/task.toml"
+    write = hub.server.write_commit
+
+    def forgetful(
+        repo: Repo,
+        ref: str,
+        parent: str | None,
+        message: str,
+        author: str,
+        files: Mapping[str, bytes],
+        deleted: Sequence[str] = (),
+    ) -> str:
+        kept = {path: data for path, data in files.items() if path != gone}
+        return write(repo, ref, parent, message, author, kept, deleted)
+
+    monkeypatch.setattr(hub.server, "write_commit", forgetful)
+    asked = Asked(licence_unknown=True, limits=Limits(files=files))
+    with pytest.raises(HubConflict) as caught:
+        go(hub, out, asked)
+    assert (caught.value.reason, caught.value.file) == ("read-back", gone)
+    if files == 5:
+        assert hub.server.repo(REPO).resolve("main") == before
+    monkeypatch.undo()
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    go(hub, out, asked)
+    assert gone in content(hub)
+
+
+def test_no_word_of_the_hub_shows_a_token() -> None:
+    place, asked = HubAddress(REPO), httpx2.Request("POST", "http://127.0.0.1")
+    said = "Bearer abc.def is not hf_abcdef123, " + "x" * 1000
+    answer = httpx2.Response(400, request=asked)
+
+    def on_disk(error: OSError) -> RlconvertError:
+        raise AssertionError from error
+
+    with pytest.raises(HubError) as caught, explained(place, on_disk, writing=True):
+        raise HfHubHTTPError("?", response=answer, server_message=said)
+    assert str(caught.value).count("...") == 2
+    assert "abc" not in str(caught.value)
+    assert len(str(caught.value)) < 500
 
 
 def test_a_file_that_changes_while_it_is_sent(hub: Hub, out: Path) -> None:
