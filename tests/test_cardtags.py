@@ -276,7 +276,7 @@ def test_how_a_tag_goes(card: str, new: str) -> None:
         (b"---\r\na: 1\r\nb: [\r\n---\r\n", "card-yaml", 3),
         (b"---\na: \x01\n---\n", "card-yaml", 2),
         (b'---\na: "\\UFFFFFFFF"\n---\n', "card-yaml", 2),
-        (b"---\na: " + b"[" * 100 + b"\n---\n", "card-yaml", 2),
+        (b"---\na: " + b"[" * 100 + b"]" * 100 + b"\n---\n", "card-yaml", 2),
         (b"---\nb: &x {tags: [a]}\n<<: *x\n---\n", "card-odd-key", 3),
         (b"---\n[a]: b\n---\n", "card-odd-key", 2),
         (b"---\na: 1\n...\n# b\n---\n", "card-documents", 3),
@@ -296,6 +296,14 @@ def test_only_the_edit_is_refused_where_reading_is_safe() -> None:
     assert tags_of(card) == ("a", "b")
     with pytest.raises(Malformed, match="line of its dash"):
         with_tags(card, remove=["a"])
+
+
+@pytest.mark.parametrize("header", ["tags:\u2028b:", "tags:\n- x\u2028b: 1", "tags:\u2028- a"])
+def test_an_edit_that_would_mean_something_else_is_refused(header: str) -> None:
+    """YAML has line breaks that nobody sees: what looks like one line is two."""
+    card = f"---\n{header}\n---\n".encode()
+    with pytest.raises(Malformed, match="cannot be edited where they stand"):
+        with_tags(card, add=["harbor"], remove=["x"])
 
 
 def test_a_header_that_would_grow_is_not_expanded() -> None:

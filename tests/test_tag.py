@@ -7,15 +7,16 @@ import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from rlconvert import checking, hubwrite, retagging
+from rlconvert import checking, retagging
 from rlconvert.address import HubAddress
+from rlconvert.cardtags import with_tags
 from rlconvert.errors import (
     ExitCode,
     HubConflict,
@@ -244,13 +245,12 @@ def test_somebody_else_is_quicker(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed(hub, tmp_path, "[other]", harbor=LOADS)
-    real = hubwrite.commit_files
 
-    def late(*arguments: object, **named: object) -> object:
+    def late(card: bytes, *, add: Sequence[str] = (), remove: Collection[str] = ()) -> bytes:
         seed(hub, tmp_path, "[theirs]")
-        return real(*arguments, **named)  # type: ignore[arg-type]
+        return with_tags(card, add=add, remove=remove)
 
-    monkeypatch.setattr(retagging, "commit_files", late)
+    monkeypatch.setattr(retagging, "with_tags", late)
     with pytest.raises(HubConflict):
         run(hub, Wish(write=True))
     assert card_at(hub) == CARD.format("[theirs]").encode()
