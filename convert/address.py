@@ -10,6 +10,9 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from .errors import UsageError
 from .files import name_fault, printable
 
+BY_GIT = "git+"
+"""Before an address: git is to fetch it."""
+
 _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"
 _REPO_ID = re.compile(rf"{_PART}/{_PART}")
 _SPECIAL_REF = re.compile(r"refs/(?:pr/\d+|convert/[\w.-]+)(?=/|\Z)", re.ASCII)

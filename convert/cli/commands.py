@@ -23,6 +23,8 @@ from .flags import (
     SourceArg,
     Strict,
     TaskFlags,
+    Transport,
+    Via,
     with_flags,
 )
 from .publish import publish
@@ -75,6 +77,7 @@ def _convert(
 
         from .junit import JunitReport
 
+        src = flags.via.of(src)
         say_which(src)
         with (
             JunitReport(flags.junit, "rlconvert convert") as report,
@@ -200,7 +203,11 @@ def merge(
 
 
 def inspect(
-    src: SourceArg, format_options: Options, read_as: From = None, as_json: AsJson = False
+    src: SourceArg,
+    format_options: Options,
+    read_as: From = None,
+    via: Via = Transport.HTTP,
+    as_json: AsJson = False,
 ) -> None:
     """Say what SRC is, what each target would get, and the exact next command.
 
@@ -211,6 +218,7 @@ def inspect(
 
         from .tables import show_inspection
 
+        src = via.of(src)
         say_which(src)
         with progress("Inspecting") as advance:
             found = api.inspect(src, read_as=read_as, options=format_options, progress=advance)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Annotated, TypeAlias, get_type_hints
 
 import typer
 
+from rlconvert.address import BY_GIT
 from rlconvert.format import Option, Options
 from rlconvert.packing import Layout
 from rlconvert.selection import Selection
@@ -41,6 +43,25 @@ Force = Annotated[
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", min=1, help="Worker processes.", show_default="as many as pay off"),
+]
+
+
+class Transport(StrEnum):
+    """How the files of a Hub repo come to this machine."""
+
+    HTTP = "http"
+    GIT = "git"
+
+    def of(self, src: str) -> str:
+        """SRC as it is opened (`opening.py`)."""
+        return BY_GIT + src.removeprefix(BY_GIT) if self is Transport.GIT else src
+
+
+Via = Annotated[
+    Transport,
+    typer.Option(
+        "--via", help="How SRC comes from the Hub: git is for very many files, modes and links."
+    ),
 ]
 
 
@@ -85,6 +106,7 @@ class TaskFlags(SelectionFlags):
 class ConvertFlags(TaskFlags):
     """What only a conversion that stays has to decide."""
 
+    via: Via = Transport.HTTP
     force: Force = False
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first task that cannot go over.")
