@@ -22,6 +22,8 @@ _MAX_SET = 64 << 30
 
 _MAX_SET_MEMBERS = 5_000_000
 _TASKS = "tasks"
+_WHOLE_FILE = 1 << 62
+"""In the place of a row: what is said of the file as a whole comes after its rows."""
 _CHUNK = 1 << 20
 _SCHEMA = (
     "PRAGMA journal_mode = OFF",
@@ -50,7 +52,7 @@ def fill(folder: str, source: Source, found: Archives, *, at_root: bool) -> None
                     _add_set(filling, file, number, folder, base)
             except RlconvertError as error:
                 error.file = path
-                filling.put_faulty(f"{base}/damaged".lstrip("/"), number, -1, error)
+                filling.put_faulty(f"{base}/damaged".lstrip("/"), number, _WHOLE_FILE, error)
         database.execute("COMMIT")
 
 
@@ -174,16 +176,17 @@ class _Rows:
             try:
                 self._add_file(path, number)
             except RlconvertError as error:
-                self._filling.put_faulty(self._nameless(path), number, -1, error)
+                self._filling.put_faulty(self._nameless(path), number, _WHOLE_FILE, error)
         if self._table.missing:
             first = self._table.files[0]
             gone = Malformed(
-                f"by their names {self._table.missing:,} more files belong to it, which are gone",
+                f"by the names of the others {self._table.missing:,} of its files are not here",
                 reason="shard-missing",
                 file=first,
                 remedy="Fetch them, too",
             )
-            self._filling.put_faulty(f"{self._nameless(first)}-missing", self._first, -1, gone)
+            name = f"{self._nameless(first)}-missing"
+            self._filling.put_faulty(name, self._first, _WHOLE_FILE, gone)
 
     def _nameless(self, path: str) -> str:
         return f"{self._base}/{path.rpartition('/')[2].removesuffix(TABLE)}"

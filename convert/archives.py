@@ -14,7 +14,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from .archivefinding import MARK, Archives, find_archives, is_archive, set_alone, stem_of
+from .archivefinding import (
+    MARK,
+    TABLE,
+    Archives,
+    find_archives,
+    is_archive,
+    set_alone,
+    stem_of,
+)
 from .archiveindex import ArchiveIndex, What
 from .archivereading import Contents
 from .errors import Malformed, RlconvertError
@@ -46,10 +54,13 @@ def open_tasks(address: str) -> Iterator[Source]:
     """`open_source`, with the tasks in its archives; `address` may be an archive itself."""
     path = Path(address)
     if path.is_file() and is_archive(path.name):
-        yield archive_file(FolderSource(str(path.parent), name=stem_of(path.name)), path.name)
+        name = stem_of(path.name).removesuffix(TABLE)
+        yield archive_file(FolderSource(str(path.parent), name=name), path.name)
         return
     with open_source(address) as source:
-        yield unpacked(source)
+        name = address.rpartition("/")[2]
+        alone = is_archive(name) and source.kind(name) is Kind.FILE  # of the Hub, by its address
+        yield archive_file(source, name) if alone else unpacked(source)
 
 
 def unpacked(source: Source) -> Source:

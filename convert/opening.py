@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .address import HubAddress, parse_hub_address
+from .address import BY_GIT, HubAddress, parse_hub_address
+from .archivefinding import TABLE, is_archive, stem_of
 from .errors import UsageError
 from .model import Origin
 from .repair import repair_folder
@@ -15,9 +16,6 @@ from .source import FolderSource
 
 _WHOLE = frozenset({"task.toml", "registry.json", "dataset.toml", "config.yaml", "README.md"})
 """Files that stand for the folder they are in."""
-
-BY_GIT = "git+"
-"""Before an address of the Hub: git is to fetch it."""
 
 
 @contextmanager
@@ -87,7 +85,10 @@ def _fetched(place: HubAddress, folder: Path, *, by_git: bool) -> FolderSource:
         modes_inferred=not snapshot.has_modes,
     )
     root = snapshot.folder / place.path
-    if root.is_file():
-        root = Path(_folder_of(root))
     name = root.name if place.path else snapshot.repo_id.rpartition("/")[2]
+    if root.is_file() and is_archive(root.name):
+        root, name = root.parent, stem_of(root.name).removesuffix(TABLE)
+    elif root.is_file():
+        root = Path(_folder_of(root))
+        name = root.name
     return FolderSource(str(root), name=name, origin=origin)

@@ -23,7 +23,7 @@ from .runner import NOP, ORACLE, AgentName, TaskOrder
 from .selection import Selection
 from .sidecar import MANIFEST, TaskRecord, parse
 from .sink import write_tree
-from .source import FolderSource, Kind
+from .source import Kind, Source
 from .verdicts import TaskRun, not_run
 
 _VARIABLE = re.compile(r"\$\{([^}:]+)\}")
@@ -58,7 +58,7 @@ class Prepared:
 class Side:
     """A repo whose tasks are to be run, read as `format`."""
 
-    def __init__(self, source: FolderSource, chosen: Format, options: Options) -> None:
+    def __init__(self, source: Source, chosen: Format, options: Options) -> None:
         self.source = source
         self.format = chosen
         self._reader = chosen.reader(source, options)
@@ -166,7 +166,7 @@ def _has_oracle(task: Task) -> bool:
 class _Twins:
     """What the source of a conversion called its tasks, by the record of that."""
 
-    def __init__(self, source: FolderSource, name: str) -> None:
+    def __init__(self, source: Source, name: str) -> None:
         self._by_id: dict[str, str] = {}
         self._by_folder: dict[str, str] = {}
         if source.kind(MANIFEST) is not Kind.FILE:

@@ -131,14 +131,17 @@ def card_rows(places: Sequence[str]) -> CardRows:
 
 def section(targets: Sequence[str]) -> CardSection:
     """What the card says of them, before it says what is true of the folders."""
-    read_as, to = targets[0], ",".join(targets)
+    commands = "\n".join(
+        f"rlconvert convert org/name OUT --from {target} --to {target}" for target in targets
+    )
+    one = "\nOUT is for one framework then." if len(targets) > 1 else ""
     text = f"""\
-Each row of `{_BEGIN}*{_END}` is a task: `path` is where its folder belongs, `{ARCHIVE}` the folder
-as a gzipped tar file, with modes, links and empty folders. No framework reads tasks from there, and
-what is said below is of the folders. They come out with
+Each row of `{_BEGIN}*{_END}` is a task: `path` is where its folder belongs, `{ARCHIVE}` the
+folder as a gzipped tar file, with modes, links and empty folders. No framework reads tasks from
+there: what is said below is of the folders. They come out with
 
 ```bash
 pip install rlconvert
-rlconvert convert org/name OUT --from {read_as} --to {to}
-```"""
+{commands}
+```{one}"""
     return CardSection("The tasks are in archives", text)

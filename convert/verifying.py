@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from . import __version__
+from .archives import unpacked
 from .engines import NO_DIGEST
 from .errors import ExitCode, JudgeMissing, SourceChanged
 from .files import printable
@@ -214,8 +215,9 @@ def verify(
 
 
 def _side(
-    source: FolderSource, read_as: str | None, framework: Format, given: Options | None
+    folder: FolderSource, read_as: str | None, framework: Format, given: Options | None
 ) -> Side:
+    source = unpacked(folder)
     if read_as is None and any(each.format == framework.name for each in sniff(source)):
         read_as = framework.name
     chosen = choose_format(source, read_as, first_of_several=True)

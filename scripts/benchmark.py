@@ -1,11 +1,12 @@
 """Measure the speed and the memory of rlconvert beside the targets it has.
 
-    scripts/benchmark [--tasks N] [--runs N] [--large] [--rows N] [--dir DIR]
+    scripts/benchmark [--tasks N] [--runs N] [--large] [--rows N] [--archives N] [--dir DIR]
 
 A made-up set of Harbor tasks (2,000 with six small files each) is converted by the command line,
 whole processes, in turn with `cp -r` of the same set; shown are medians. So are NeMo Gym rows.
 --large also converts 100,000 tasks and 1,000,000 rows and watches the memory; --rows N converts N
-rows and nothing else. DIR is where everything is written: by default /dev/shm where there is room
+rows and nothing else; --archives N only packs N tasks into parquet files of archives and unpacks
+them. DIR is where everything is written: by default /dev/shm where there is room
 (so that the disk is not what is measured), else the folder for temporary files.
 
 "Peak memory" is the sum, over all processes of the command, of the most each has had in RAM; pages
@@ -175,6 +176,30 @@ def many_rows(work: Path, rows: int, table: Table) -> None:
     shutil.rmtree(out)
 
 
+def archives(work: Path, tasks: int, table: Table) -> None:
+    """Speed and peak of a set that is packed into archives, and of the way back."""
+    source, packed, out = work / "many", work / "many-packed", work / "many-out"
+    make_tasks(source, tasks)
+    packing = [*conversion(source, "harbor", "harbor", packed, None), "--layout", "archive"]
+    for what, command in (
+        ("into archives", packing),
+        ("out of archives", conversion(packed, "harbor", "harbor", out, None)),
+    ):
+        before, begin = os.times(), time.perf_counter()
+        peaks = peak_of(command)
+        wall, after = time.perf_counter() - begin, os.times()
+        cpu = after.children_user + after.children_system
+        cpu -= before.children_user + before.children_system
+        rate = tasks / wall
+        measured = f"{rate:,.0f} tasks/s ({cpu / tasks * 1000:.2f} ms CPU a task)"
+        target = f">= {TASKS_PER_SECOND:,} tasks/s"
+        table.row(f"{tasks:,} tasks, {what}", target, measured, rate >= TASKS_PER_SECOND)
+        total = sum(peaks) / 1000
+        measured = f"{total:.0f} MB in {len(peaks)} processes, the largest {max(peaks) / 1000:.0f}"
+        table.row("the same, peak memory", f"< {MEGABYTES} MB", measured, total < MEGABYTES)
+    subprocess.run(["diff", "-rq", "-x", ".rlconvert", str(source), str(out)], check=True)
+
+
 def starting(runs: int, work: Path, table: Table) -> None:
     """Commands that do next to nothing."""
     helping, looking = Timings(), Timings()
@@ -276,6 +301,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--archives", type=int)
     parser.add_argument("--dir", type=Path)
     options = parser.parse_args()
     most = LARGE if options.large else options.tasks
@@ -289,6 +315,9 @@ def main() -> int:
         table = Table()
         if options.rows is not None:
             many_rows(Path(work), options.rows, table)
+            return 0
+        if options.archives is not None:
+            archives(Path(work), options.archives, table)
             return 0
         speed(Path(work), options.tasks, options.runs, table)
         starting(options.runs, Path(work), table)

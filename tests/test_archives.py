@@ -334,7 +334,7 @@ def test_a_missing_shard_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "data" / "train-00001-of-00003.parquet").unlink()
     found = failures(reader(tmp_path))
     assert len(found) == 1
-    assert "1 more files belong to it" in found.popitem()[1]
+    assert "1 of its files are not here" in found.popitem()[1]
 
 
 def test_a_shard_with_other_columns_is_told_of(tmp_path: Path) -> None:

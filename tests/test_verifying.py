@@ -22,6 +22,8 @@ from rlconvert.errors import ExitCode, JudgeMissing, SourceChanged, UsageError
 from rlconvert.format import Format, get_format
 from rlconvert.judge import Judge, Runner, Verdict
 from rlconvert.orders import Sample
+from rlconvert.packing import Layout
+from rlconvert.pipe import Settings
 from rlconvert.runs import RUNS, parse_runs
 from rlconvert.sandboxes import Question
 from rlconvert.selection import Selection
@@ -101,6 +103,15 @@ def verdicts(run: VerifyRun) -> dict[str, str]:
 
 def code(run: VerifyRun) -> ExitCode:
     return run.exit_code(allow_unverified=False)
+
+
+def test_tasks_in_archives_are_run(repo: Path, tmp_path: Path) -> None:
+    for name in ("good", "more"):
+        add(repo / "tasks", name, PROVED)
+    packed = tmp_path / "packed"
+    settings = Settings(layout=Layout.ARCHIVE)
+    assert api.convert(str(repo), str(packed), to=["harbor"], settings=settings).error is None
+    assert verdicts(verify(packed)) == {"good": "verified", "more": "verified"}
 
 
 # --- verdicts and records ----------------------------------------------------------------------
