@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from .address import HubAddress, parse_hub_address
+from .address import BY_GIT, HubAddress, parse_hub_address
 from .card import in_text
 from .cardheader import CARD
 from .cardtags import tags_of, with_tags
@@ -22,7 +22,8 @@ from .enclosure import Limits
 from .errors import ExitCode, HubNotFound, UsageError
 from .files import Blob
 from .format import format_names, get_format
-from .hub import fetch_dataset
+from .hub import Snapshot, fetch_dataset
+from .hubgit import clone_dataset
 from .hubpulls import open_pulls
 from .hubwrite import (
     Access,
@@ -126,9 +127,9 @@ def tag(
 ) -> TagRun:
     """Say which tags the repo at `address` has earned, and change its card as wished.
 
-    `address` is a folder or a dataset of the Hub, which is looked at in one commit. Only records
-    that are there count, unless with `asking` the frameworks are asked about a dataset here and
-    now, on a copy that is thrown away.
+    `address` is a folder or a dataset of the Hub (led by ``git+``: git fetches it), which is looked
+    at in one commit. Only records that are there count, unless with `asking` the frameworks are
+    asked about a dataset here and now, on a copy that is thrown away.
     """
     wish, step = wish or Wish(), on_step or (lambda _: None)
     if wish.write and wish.as_pr:
@@ -145,14 +146,16 @@ def tag(
                 remedy="Run `rlconvert check` first",
             )
         return _of_folder(FolderSource(address), wish)
-    place = parse_hub_address(address)
+    bare = address.removeprefix(BY_GIT)
+    place = parse_hub_address(bare)
     if place is None or place.path:
         raise UsageError(
             f"there is no folder {address!r}, and it is not the name of a dataset alone",
             reason="no-such-source",
             remedy="Give a folder, or org/name[@revision]",
         )
-    return _of_dataset(place, wish, asking, access or Access(), step)
+    fetch = fetch_dataset if bare == address else clone_dataset
+    return _of_dataset(place, wish, asking, access or Access(), step, fetch)
 
 
 def _of_folder(source: FolderSource, wish: Wish) -> TagRun:
@@ -171,7 +174,12 @@ def _of_folder(source: FolderSource, wish: Wish) -> TagRun:
 
 
 def _of_dataset(
-    place: HubAddress, wish: Wish, asking: Asking | None, access: Access, on_step: OnStep
+    place: HubAddress,
+    wish: Wish,
+    asking: Asking | None,
+    access: Access,
+    on_step: OnStep,
+    fetch: Callable[..., Snapshot],
 ) -> TagRun:
     _check_revision(place, wish)
     dataset = find_dataset(place, access)
@@ -191,8 +199,9 @@ def _of_dataset(
     if asking is not None or CHECKS in files:
         on_step(f"downloading {place.repo_id}")
         with tempfile.TemporaryDirectory(prefix="rlconvert-") as work:
-            copy = _fetched(pinned, Path(work, "repo"), access)
-            found, missing = _found(copy, asking, on_step)
+            copy = Path(work, "repo")
+            fetch(pinned, dest=copy, endpoint=access.endpoint, token=access.token)
+            found, missing = _found(FolderSource(str(copy)), asking, on_step)
     run, new = _reviewed(f"{place.repo_id}@{dataset.commit[:12]}", card, found, missing, wish)
     if new == card or not (wish.write or wish.as_pr):
         return run
@@ -213,11 +222,6 @@ def _of_dataset(
     )
     outcome = Outcome.WRITTEN if done.pull is None else Outcome.PROPOSED
     return replace(run, outcome=outcome, page=page_of(place, access, pull=done.pull))
-
-
-def _fetched(pinned: HubAddress, folder: Path, access: Access) -> FolderSource:
-    fetch_dataset(pinned, dest=folder, endpoint=access.endpoint, token=access.token)
-    return FolderSource(str(folder))
 
 
 def _check_revision(place: HubAddress, wish: Wish) -> None:

@@ -189,6 +189,12 @@ def test_at_a_revision(hub: Hub, tmp_path: Path) -> None:
     assert done.of == f"alice/set@{commit[:12]}"
 
 
+@pytest.mark.parametrize("address", ["alice/set", "git+alice/set", "hf://datasets/alice/set"])
+def test_however_it_is_fetched(address: str, hub: Hub, tmp_path: Path) -> None:
+    seed(hub, tmp_path, "[harbor, rl-environment]", harbor=LOADS)
+    assert tag(address, access=access(hub)).exit_code is ExitCode.DONE
+
+
 # --- changing -----------------------------------------------------------------------------------
 
 
