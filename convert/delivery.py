@@ -1,7 +1,8 @@
 """Doing what the plan of a publish says, so that ``main`` is the old tree or the new one.
 
 What fits goes in one commit on top of the commit that was planned for. More than that goes into a
-pull request, in several, which is read back by paths and digests before it is merged or offered.
+pull request, in several, which is read back by paths and digests before it is merged or offered;
+only a branch that was asked for by name gets them one by one.
 A run that failed is finished by the next: it finds the pull request, and sends what is missing.
 """
 
