@@ -98,7 +98,8 @@ class Scorer:
     `requirements` are exact pins of what it needs beside the standard library. `config` are the
     keys of the server's config that decide, with the framework's own defaults; `idle` are those
     that decide nothing where this scorer grades. `row` are the top-level fields of a row that the
-    server reads or refuses. `parts` are the files beside `score.py` that belong to it.
+    server reads or refuses. `parts` are the files beside `score.py` that belong to it. `no_deps`:
+    the requirements are all there is to install, and what they ask for beside is not needed.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Scorer:
     folder: Path = field(repr=False)
     idle: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    no_deps: bool = False
 
     @property
     def id(self) -> str:
@@ -195,6 +197,7 @@ def _read(folder: Path) -> Scorer:
         folder=folder,
         idle=tuple(manifest.get("idle", ())),
         parts=tuple(manifest.get("parts", ())),
+        no_deps=manifest.get("no_deps", False),
     )
 
 

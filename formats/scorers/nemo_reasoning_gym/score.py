@@ -12,7 +12,10 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import sys
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 TAGGED = re.compile(r"<answer>\s?(.*?)\s?</answer>", re.DOTALL)
@@ -27,7 +30,7 @@ def score(params: dict[str, Any], submission: dict[str, Any]) -> dict[str, Any]:
         return _result("invalid task", None, fault)
     entry = {key: row[key] for key in ("question", "answer", "metadata")}
     answer = _answer(submission["text"])
-    library = import_module("reasoning_gym")
+    library = _library()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             rule = library.get_score_answer_fn(row["metadata"]["source_dataset"])
@@ -37,6 +40,13 @@ def score(params: dict[str, Any], submission: dict[str, Any]) -> dict[str, Any]:
     if not answer:
         return _result("not extractable", reward, "no text")
     return _result("graded", reward, f"answer {answer[:80]!r}")
+
+
+def _library() -> Any:
+    """reasoning-gym; it imports a solver, which is C, that it only needs to make puzzles."""
+    if find_spec("pycosat") is None:
+        sys.modules.setdefault("pycosat", ModuleType("pycosat"))
+    return import_module("reasoning_gym")
 
 
 def gold(params: dict[str, Any]) -> dict[str, Any] | None:
