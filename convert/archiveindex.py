@@ -108,16 +108,17 @@ class ArchiveIndex:
                 return node
         return None
 
-    def children(self, folder: str) -> Iterator[Node]:
-        """The nodes in a folder: rows in the order of their files, then others by name."""
+    def names(self, folder: str) -> Iterator[tuple[str, What]]:
+        """What is in a folder: rows in the order of their files, then others by name."""
         cursor = self._database.cursor()
         rows = cursor.execute(
-            "SELECT * FROM node WHERE above = ? AND what != ? "
+            "SELECT name, what FROM node WHERE above = ? AND what != ? "
             "ORDER BY what != ?, CASE what WHEN ? THEN file END, "
             "CASE what WHEN ? THEN place END, name",
             (folder, What.FAULT, What.ROW, What.ROW, What.ROW),
         )
-        yield from map(_node, rows)
+        for name, what in rows:
+            yield str(name), What(what)
 
     def below(self, folder: str) -> Iterator[Node]:
         """Every node below a folder, faults too."""

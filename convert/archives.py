@@ -135,21 +135,24 @@ class ArchiveSource:
             return [Item(MARK, Kind.FILE)]
         if row is not None:
             return _items(self._contents.task(row).below(folder[len(row.path) + 1 :]))
-        mine = {each.path.rpartition("/")[2]: each for each in self._index.children(folder)}
+        others: list[Item] = []
+        rows: list[Item] = []
+        for name, what in self._index.names(folder):
+            kept = rows if what is What.ROW else others
+            kept.append(Item(name, _KINDS.get(what, Kind.LINK)))
         above = f"{folder}/" if folder else ""
-        theirs = [
-            item
-            for item in ([] if self._alone else self._inner.items(folder))
-            if item.name not in mine and above + item.name not in self._hidden
-        ]
-        plain = [Item(name, _KINDS.get(each.what, Kind.LINK)) for name, each in mine.items()]
-        rows = [item for item in plain if mine[item.name].what is What.ROW]
-        others = [item for item in plain if mine[item.name].what is not What.ROW]
-        return sorted([*theirs, *others], key=lambda item: item.name) + rows
+        for item in [] if self._alone else self._inner.items(folder):
+            path = above + item.name
+            if path not in self._hidden and self._index.get(path) is None:
+                others.append(item)
+        return sorted(others, key=lambda item: item.name) + rows
 
     def kind(self, path: str) -> Kind | None:
         if not path:
             return Kind.FOLDER if self._alone else self._inner.kind(path)
+        folder, _, name = path.rpartition("/")
+        if name == MARK and (row := self._index.get(folder)) and row.what is What.ROW:
+            return Kind.FILE  # asked of every row
         node = self._index.get(path)
         if node is not None:
             return _KINDS.get(node.what, Kind.LINK)
@@ -158,8 +161,6 @@ class ArchiveSource:
             gone = self._alone or path in self._hidden
             return None if gone else self._inner.kind(path)
         inside = path[len(row.path) + 1 :]
-        if inside == MARK:
-            return Kind.FILE
         try:
             tree = self._contents.task(row)
         except RlconvertError:
