@@ -163,7 +163,7 @@ def _refuse_changes(files: Mapping[str, OutFile], there: Mapping[str, RemoteFile
     other = [path for path in files if path in there and not files[path].is_at(there[path])]
     if other:
         raise HubConflict(
-            f"{len(other)} files are on the Hub with other bytes, and are not ours to change",
+            f"of the files on the Hub {len(other)} have other bytes, and are not ours to change",
             reason="other-bytes",
             file=", ".join(map(printable, other[:5])),
             remedy="Convert its newest revision again, or publish elsewhere; a dataset of your own "
@@ -178,7 +178,7 @@ def _tagged(
     strangers = unchecked(left)
     if strangers:
         why = (
-            f"the repo on the Hub holds {len(strangers)} files that the folder does not, "
+            f"the repo on the Hub holds files that the folder does not ({len(strangers):,}), "
             f"such as {printable(strangers[0])}: what it is with them was not checked"
         )
         withheld = dict.fromkeys(earned, why)

@@ -252,7 +252,7 @@ class _Run:
         hidden = [path for path, mode in modes.items() if mode == "ignored"]
         if hidden:
             raise HubError(
-                f"the repo's .gitignore makes the Hub leave {len(hidden)} files out",
+                f"the repo's .gitignore makes the Hub leave files out ({len(hidden):,})",
                 reason="ignored-by-the-hub",
                 file=", ".join(map(printable, hidden[:_SHOWN])),
                 remedy="Remove the .gitignore at the root of the repo on the Hub",
@@ -289,9 +289,9 @@ def _notes(goal: Goal, local: Outgoing, *, new: bool) -> list[str]:
         notes.append("the folder's .gitattributes stays here: the Hub has its own")
     nested = sum(path.endswith(f"/{ATTRIBUTES}") for path in goal.files)
     if nested:
-        notes.append(f"{nested} .gitattributes inside it are obeyed by git when it clones the repo")
+        notes.append(f"git obeys the .gitattributes in folders when it clones ({nested:,})")
     if len(goal.files) + len(goal.left) > MANY_FILES:
         notes.append(f"more than {MANY_FILES:,} files, which the Hub advises against")
     if strangers := unchecked(goal.left):
-        notes.append(f"{len(strangers)} files of the repo that the folder does not have stay there")
+        notes.append(f"files that only the repo has stay there ({len(strangers):,})")
     return notes

@@ -37,7 +37,7 @@ from rlconvert.errors import (
 from rlconvert.goal import Terms
 from rlconvert.hub import fetch_dataset
 from rlconvert.huberrors import explained
-from rlconvert.hubwrite import Access
+from rlconvert.hubwrite import Access, account
 from rlconvert.publication import Limits
 from rlconvert.published import layout_digest
 from rlconvert.publishing import Asked, Published, publish
@@ -336,6 +336,21 @@ def test_a_stranger_cannot_propose_to_nothing(hub: Hub, out: Path) -> None:
         go(hub, out, token="hf_wrong")
     assert "hf_wrong" not in str(caught.value)
     assert sent(hub) == []
+
+
+@pytest.mark.parametrize("role", ["write", "read"])
+def test_who_may_write_where(monkeypatch: pytest.MonkeyPatch, role: str) -> None:
+    orgs = [{"name": "lab", "roleInOrg": "write"}, {"name": "school", "roleInOrg": "read"}]
+    said = {"name": "alice", "orgs": orgs, "auth": {"accessToken": {"role": role}}}
+    monkeypatch.setattr("huggingface_hub.HfApi.whoami", lambda _: said)
+    if role == "read":
+        with pytest.raises(HubDenied) as caught:
+            account(HubAddress(REPO), Access(token="hf_alice"))
+        assert caught.value.reason == "read-only-token"
+    else:
+        found = account(HubAddress(REPO), Access(token="hf_alice"))
+        owned = [repo for repo in ("alice/x", "lab/x", "school/x") if found.owns(repo)]
+        assert owned == ["alice/x", "lab/x"]
 
 
 # --- tags --------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from .flags import AsJson
 from .talk import exit_on_error, say
 
 if TYPE_CHECKING:
+    from rlconvert.goal import TagPlan
     from rlconvert.outgoing import Lost
     from rlconvert.publication import Change, Plan
     from rlconvert.publishing import Published
@@ -106,14 +107,7 @@ def _show(done: Published) -> None:
     plan = done.plan
     typer.echo(_heading(plan))
     show_rows(("change", "files", "bytes", "first"), _changes(plan))
-    tags = plan.goal.tags
-    rows = [("added", tag, tags.evidence.get(tag, "")) for tag in tags.added]
-    rows += [("removed", tag, tags.withheld.get(tag, "")) for tag in tags.removed]
-    rows += [("there", tag, tags.evidence.get(tag, "")) for tag in tags.kept]
-    rows += [
-        ("withheld", tag, why) for tag, why in tags.withheld.items() if tag not in tags.removed
-    ]
-    show_rows(("tag", "", "because"), [(tag, what, why) for what, tag, why in rows])
+    show_rows(("tag", "", "because"), _tags(plan.goal.tags))
     show_rows(("the Hub loses", "count", "of them for good", "first"), _losses(plan))
     for note in plan.notes:
         typer.echo(f"Note: {printable(note)}")
@@ -162,6 +156,17 @@ def _changes(plan: Plan) -> list[tuple[str, ...]]:
 def _row(what: str, found: list[Change]) -> tuple[str, ...]:
     size = sum(each.size for each in found)
     return what, f"{len(found):,}", f"{size:,}" if size else "", printable(found[0].path)
+
+
+def _tags(tags: TagPlan) -> list[tuple[str, ...]]:
+    why = {**tags.withheld, **tags.evidence}
+    told = {*tags.removed, *tags.kept}
+    return [
+        *((tag, "added", why.get(tag, "")) for tag in tags.added),
+        *((tag, "removed", why.get(tag, "")) for tag in tags.removed),
+        *((tag, "stays", why.get(tag, "")) for tag in tags.kept),
+        *((tag, "withheld", why[tag]) for tag in tags.withheld if tag not in told),
+    ]
 
 
 def _losses(plan: Plan) -> list[tuple[str, ...]]:
