@@ -150,11 +150,9 @@ def _beyond(task: Task) -> str | None:
 def _context(known: Scorer, media: FileTree, base_image: str) -> FileTree:
     lines, files = [f"FROM {base_image}", f"WORKDIR {_HOME}"], {}
     if known.requirements:
-        options = "--no-deps " if known.no_deps else ""
-        lines += [
-            f"COPY {_PINS} /opt/",
-            f"RUN python3 -m pip install --no-cache-dir {options}-r /opt/{_PINS}",
-        ]
+        # What a distribution has installed cannot be replaced, but stood before.
+        options = "--no-cache-dir --ignore-installed" + " --no-deps" * known.no_deps
+        lines += [f"COPY {_PINS} /opt/", f"RUN python3 -m pip install {options} -r /opt/{_PINS}"]
         files[_PINS] = _text("".join(f"{each}\n" for each in known.requirements))
     if media:
         lines.append(f"COPY {FOLDER}/ {SHOWN}/")
