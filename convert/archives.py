@@ -117,9 +117,10 @@ class ArchiveSource:
 
     @property
     def root(self) -> str | None:
-        """The folder on this machine that must not be written to, if there is one."""
-        inside = isinstance(self._inner, FolderSource) and not self._alone
-        return self._inner.root if inside and isinstance(self._inner, FolderSource) else None
+        """The folder on this machine that is read, if there is one: no output may be in it."""
+        if self._alone or not isinstance(self._inner, FolderSource):
+            return None
+        return self._inner.root
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -240,8 +241,10 @@ class ArchiveSource:
         """All that archives have below a folder."""
         entries: dict[str, Entry] = {}
         folders: list[str] = []
+        filled: set[str] = set()
         cut, total = len(folder) + 1 if folder else 0, 0
         for node in self._index.below(folder):
+            filled.add(node.path.rpartition("/")[0])  # by what is skipped, too
             if skip and (node.path in skip or any(up in skip for up in parents(node.path))):
                 continue
             path = node.path[cut:]
@@ -265,7 +268,7 @@ class ArchiveSource:
                 if on_fault is None:
                     raise
                 on_fault(error)
-        return make_tree(entries, folders)
+        return make_tree(entries, set(folders) - {each[cut:] for each in filled})
 
 
 def _items(tree: FileTree) -> list[Item]:

@@ -178,6 +178,25 @@ def test_the_report_tells_of_the_archives(tmp_path: Path) -> None:
     assert run.report.any_loss
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_files_of_no_task(layout: str, tmp_path: Path) -> None:
+    """None of the archives, nor the folders that only tasks are in."""
+    (tmp_path / "packed" / "more" / "nothing").mkdir(parents=True)
+    LAYOUTS[layout](tmp_path / "packed")
+    shared = reader(tmp_path / "packed").repo().shared
+    of_set = ["tasks/README.md"] if "set" in layout else []
+    index = ["data/tasks.jsonl", "manifest.parquet"] if layout == "beside_an_index" else []
+    assert sorted(shared.entries) == sorted([*of_set, *index])
+    assert shared.empty_folders == ("more/nothing",)
+
+
+@pytest.mark.parametrize("layout", ["shards", "zipped set"])
+def test_there_and_back(layout: str, tmp_path: Path) -> None:
+    LAYOUTS[layout](tmp_path)
+    trip = api.roundtrip(str(tmp_path), via="nemo")
+    assert (trip.same_bytes, trip.same_meaning, trip.differences) == (3, 3, [])
+
+
 def test_rows_keep_their_order(tmp_path: Path) -> None:
     """It is the set's own, and reading in another one would unpack row groups again and again."""
     names = ["b", "a", "C", "d", "aa"]
