@@ -89,7 +89,9 @@ def show_inspection(found: Inspection, address: str) -> None:
     for each in found.findings:
         console.print(f"Recognised as {each.format}: {each.layout}, by {printable(each.because)}")
     if found.archives.read:
-        console.print(f"Its tasks stand in archives: {_listed(found.archives.read)}")
+        rows, packed = "rows of parquet, by path and task_binary", "an archive, by its task.toml"
+        where = rows if found.archives.tables else packed
+        console.print(f"Its tasks stand in {where}: {_listed(found.archives.read)}")
     if found.archives.unread:
         beside = found.archives.beside
         console.print(f"Not read, for there are {beside}: {_listed(found.archives.unread)}")
