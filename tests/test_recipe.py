@@ -1,22 +1,40 @@
-"""The recipe for other people's CI is run: its own lines, on task sets of ours."""
+"""The recipes for other people are run, on task sets of ours: for their CI, for a push command."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
 
+from rlconvert.cardtags import tags_of
 from rlconvert.errors import ExitCode
+
+if TYPE_CHECKING:
+    from hub_fixture import Hub
+
+pytest_plugins = ["hub_fixture"]
 
 ROOT = Path(__file__).parents[1]
 WORKFLOW = ROOT / "fixtures" / "recipe" / "workflow.yml"
+PUSH = ROOT / "fixtures" / "recipe" / "push.py"
+USING = """
+import functools, runpy, sys, rlconvert
+_, push, folder, repo, harbor, nemo = sys.argv
+rlconvert.check = functools.partial(rlconvert.check, using={"harbor": harbor, "nemo": nemo})
+sys.argv = [push, folder, repo]
+runpy.run_path(push, run_name="__main__")
+"""
+"""The judges of this machine stand in for those that `check` would install."""
+
 PROGRAM = sysconfig.get_path("scripts")
 
 
@@ -83,12 +101,16 @@ def test_a_repo_that_is_none_fails_the_job(tmp_path: Path, runner: Path) -> None
     assert run("inspect", empty, runner) == ExitCode.UNKNOWN_FORMAT
 
 
+def judges() -> list[str]:
+    found = [os.environ.get(f"RLCONVERT_{name}_PYTHON", "") for name in ("HARBOR", "NEMO")]
+    if not all(found):
+        pytest.skip('a framework is not here: eval "$(scripts/frameworks DIR)"')
+    return found
+
+
 @pytest.mark.framework
 def test_the_frameworks_load_it(tmp_path: Path, runner: Path) -> None:
-    """The judges of this machine stand in for those that `check` would install."""
-    using = [os.environ.get(f"RLCONVERT_{name}_PYTHON") for name in ("HARBOR", "NEMO")]
-    if not all(using):
-        pytest.skip('a framework is not here: eval "$(scripts/frameworks DIR)"')
+    using = judges()
     COMMANDS["check"] += "".join(
         f" --using {name}={python}" for name, python in zip(("harbor", "nemo"), using, strict=True)
     )
@@ -100,3 +122,19 @@ def test_the_frameworks_load_it(tmp_path: Path, runner: Path) -> None:
     shutil.rmtree(min((runner / "converted" / "tasks").iterdir()))
     assert run("check", repo, runner) == ExitCode.CHECK_FAILED
     assert failed(runner, "check.xml")
+
+
+@pytest.mark.framework
+def test_a_push_command(tmp_path: Path, hub: Hub) -> None:
+    repo = checkout("registry", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", USING, PUSH, repo, "alice/envs", *judges()],
+        env=hub.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == f"{hub.url}/datasets/alice/envs"
+    card = hub.server.repo("alice/envs").git("show", "main:README.md")
+    assert set(tags_of(card)) == {"rl-environment", "harbor", "nemo-gym"}
