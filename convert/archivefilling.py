@@ -26,7 +26,7 @@ _WHOLE_FILE = 1 << 62
 """In the place of a row: what is said of the file as a whole comes after its rows."""
 _CHUNK = 1 << 20
 _SCHEMA = (
-    "PRAGMA journal_mode = OFF",
+    "PRAGMA journal_mode = MEMORY",  # without one nothing could be taken back
     "PRAGMA synchronous = OFF",
     """CREATE TABLE node (above TEXT, name TEXT, what TEXT, file INT, place INT, size INT,
     executable INT, text TEXT, PRIMARY KEY (above, name)) WITHOUT ROWID""",
@@ -122,8 +122,8 @@ class _Filling:
         """Add a task that cannot be read, under a name that is free."""
         text, name, tries = text_of(error), path, 1
         while not self.put(Node(name, What.ROW, file, row, text=text)):
-            tries += 1
-            name = f"{path}-{tries}"
+            tries += 1  # at the root: a folder above may be a task
+            name = f"{path.replace('/', '-')}-{tries}"
 
     def add_members(self, members: Iterable[Member], base: str, file: int) -> None:
         """Add what a zip or tar file holds, below `base`."""

@@ -83,6 +83,7 @@ def table(
     group: int = 2,
     others: Sequence[str] = (),
     columns: tuple[str, str] = ("path", "task_binary"),
+    rooted: bool = False,
 ) -> Path:
     """A parquet file of archives, with small row groups and other columns."""
     import pyarrow as pa
@@ -94,5 +95,6 @@ def table(
         columns[1]: pa.array([cell for _, cell in rows], pa.binary()),
     }
     made |= {name: pa.array([name] * len(rows)) for name in others}
-    write_table(pa.table(made), path, row_group_size=group)
+    metadata = {"rlconvert.paths": "from the root"} if rooted else None
+    write_table(pa.table(made, metadata=metadata), path, row_group_size=group)
     return path

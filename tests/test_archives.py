@@ -375,6 +375,24 @@ def test_a_cut_set_gives_no_half_tasks(tmp_path: Path) -> None:
     assert sorted(set(tasks_in_good(tmp_path))) == list(NAMES)
 
 
+def test_a_task_may_stand_where_bad_rows_would(tmp_path: Path) -> None:
+    """They are told of elsewhere then."""
+    good = (("tasks", tar(pieces_of(task("a")))), (None, b""))
+    table(tmp_path / "x.parquet", good, rooted=True)
+    assert sorted(failures(reader(tmp_path))) == ["tasks-x-row-1-2"]
+
+
+def test_a_cut_tar_file_gives_no_half_tasks(tmp_path: Path) -> None:
+    """Its members were met one by one before the end was missed."""
+    packed_set(tmp_path, tar, "all.tar")
+    whole = (tmp_path / "all.tar").read_bytes()
+    (tmp_path / "all.tar").write_bytes(whole[: len(whole) // 2])
+    found = reader(tmp_path)
+    assert [ref.id for ref in found.refs()] == ["damaged"]
+    assert "all.tar: the tar file is cut short" in failures(found)["damaged"]
+    assert not found.repo().shared
+
+
 def tasks_in_good(root: Path) -> Iterator[str]:
     found = reader(root)
     bad = failures(found)
