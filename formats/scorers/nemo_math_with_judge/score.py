@@ -17,6 +17,9 @@ import warnings
 from importlib import import_module
 from typing import Any
 
+LONGEST = 86_400
+"""Seconds; no operating system waits for as long as a config may say."""
+
 
 def score(params: dict[str, Any], submission: dict[str, Any]) -> dict[str, Any]:
     """The reward that the original gives the text of `submission`."""
@@ -30,7 +33,7 @@ def score(params: dict[str, Any], submission: dict[str, Any]) -> dict[str, Any]:
         return _result("invalid task", None, "the config is not as it should be")
     if not _last_box(submission["text"]).strip():
         return _result("not extractable", 0.0, "no last box with an answer")
-    equal = _equal(row["expected_answer"], submission["text"], float(seconds))
+    equal = _equal(row["expected_answer"], submission["text"], float(min(seconds, LONGEST)))
     if judged and not equal:
         return _result("invalid task", None, "only a judge could grade this answer")
     return _result("graded", float(equal), "equal" if equal else "not equal, or not read in time")
