@@ -16,7 +16,8 @@ from itertools import islice
 
 from .errors import Malformed, RlconvertError
 from .parquet import TaskTable, task_table
-from .source import BOOKKEEPING, Item, Kind, Source, items_to_search
+from .searching import items_to_search, marked_folders
+from .source import BOOKKEEPING, Item, Kind, Source
 from .tarred import GZIP, tar_members, unzipped_pieces
 from .zipped import MAGIC, opened_zip
 
@@ -104,7 +105,7 @@ def find_archives(source: Source) -> Archives:
     if ours := tuple(table for table in tables if table.rooted):
         unread = (*(table.said for table in tables if not table.rooted), *sets)
         return Archives(tables=ours, unread=unread)
-    folder = looked.folder or next(_task_folders(source, "", _DEEP), None)
+    folder = looked.folder or next(marked_folders(source, MARK, "", _DEEP), None)
     if folder is not None:
         unread = (*(table.said for table in tables), *sets)
         return Archives(unread=unread, folder=folder)
@@ -162,17 +163,6 @@ def _below(source: Source, above: str, items: list[Item]) -> list[str]:
     ]
     tasks = any(source.kind(f"{path}/{MARK}") is not None for path in folders[:_SAMPLE])
     return folders[:_MANY] if tasks else folders[:_MAX_FOLDERS]
-
-
-def _task_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
-    for item in items_to_search(source, folder):
-        if item.kind is not Kind.FOLDER or (not folder and item.name in BOOKKEEPING):
-            continue
-        path = f"{folder}/{item.name}" if folder else item.name
-        if source.kind(f"{path}/{MARK}") is not None:
-            yield path
-        elif depth > 1:
-            yield from _task_folders(source, path, depth - 1)
 
 
 # --- parquet -------------------------------------------------------------------------------------

@@ -385,16 +385,3 @@ def _too_deep(path: str) -> TooBig:
         file=printable(path[:200]),
         remedy="Move what is deep down further up",
     )
-
-
-def items_to_search(source: Source, folder: str) -> list[Item]:
-    """The names in a folder for those who look for tasks: none where it cannot be read.
-
-    Whoever reads the files of no task comes by too, and reports it. The root must be readable.
-    """
-    try:
-        return source.items(folder)
-    except ReadError:
-        if not folder:
-            raise
-        return []

@@ -85,6 +85,12 @@ class Table:
         self.missed += ok is False
         print(f"| {figure} | {target} | {measured} | {said} |", flush=True)
 
+    def memory(self, figure: str, peaks: Sequence[int]) -> None:
+        """The peak of a command, `peaks` being those of its processes (`peak_of`)."""
+        total, one = sum(peaks) / 1000, max(peaks) / 1000
+        measured = f"{total:.0f} MB in {len(peaks)} processes, the largest {one:.0f} MB"
+        self.row(figure, f"< {MEGABYTES} MB", measured, total < MEGABYTES)
+
 
 def rlconvert(*arguments: str) -> list[str]:
     """The command line, in this Python."""
@@ -158,20 +164,14 @@ def many_rows(work: Path, rows: int, table: Table) -> None:
     reading.add([sys.executable, "-c", _JSON_ALONE, str(source / "data" / "train.jsonl")])
     alone = f"{rows / reading.seconds:,.0f} rows/s"
     table.row(f"`json.loads` of {rows:,} rows", "for scale", alone)
-    before, begin = os.times(), time.perf_counter()
-    peaks = peak_of(conversion(source, "nemo", "nemo", out, None))
-    wall, after = time.perf_counter() - begin, os.times()
-    cpu = after.children_user + after.children_system
-    cpu -= before.children_user + before.children_system
+    cpu, wall, peaks = watched(conversion(source, "nemo", "nemo", out, None))
     rate = rows / cpu
     measured = f"{rate:,.0f} rows/s of CPU, {rows / wall:,.0f} of wall clock"
     target = f">= {ROWS_PER_SECOND:,} rows/s per core, in and out"
     table.row(
         f"{rows:,} NeMo Gym rows, home as they are", target, measured, rate >= ROWS_PER_SECOND
     )
-    total = sum(peaks) / 1000
-    measured = f"{total:.0f} MB in {len(peaks)} processes, the largest {max(peaks) / 1000:.0f} MB"
-    table.row("the same, peak memory", f"< {MEGABYTES} MB", measured, total < MEGABYTES)
+    table.memory("the same, peak memory", peaks)
     shutil.rmtree(source)
     shutil.rmtree(out)
 
@@ -185,18 +185,12 @@ def archives(work: Path, tasks: int, table: Table) -> None:
         ("into archives", packing),
         ("out of archives", conversion(packed, "harbor", "harbor", out, None)),
     ):
-        before, begin = os.times(), time.perf_counter()
-        peaks = peak_of(command)
-        wall, after = time.perf_counter() - begin, os.times()
-        cpu = after.children_user + after.children_system
-        cpu -= before.children_user + before.children_system
+        cpu, wall, peaks = watched(command)
         rate = tasks / wall
         measured = f"{rate:,.0f} tasks/s ({cpu / tasks * 1000:.2f} ms CPU a task)"
         target = f">= {TASKS_PER_SECOND:,} tasks/s"
         table.row(f"{tasks:,} tasks, {what}", target, measured, rate >= TASKS_PER_SECOND)
-        total = sum(peaks) / 1000
-        measured = f"{total:.0f} MB in {len(peaks)} processes, the largest {max(peaks) / 1000:.0f}"
-        table.row("the same, peak memory", f"< {MEGABYTES} MB", measured, total < MEGABYTES)
+        table.memory("the same, peak memory", peaks)
     subprocess.run(["diff", "-rq", "-x", ".rlconvert", str(source), str(out)], check=True)
 
 
@@ -226,15 +220,21 @@ def memory(work: Path, tasks: int, table: Table) -> None:
         ("harbor", "nemo", source, nemo, source),  # never more than two copies
         ("nemo", "harbor", nemo, out, nemo),
     ):
-        begin = time.perf_counter()
-        peaks = peak_of(conversion(place, read_as, target, made, None))
-        rate = tasks / (time.perf_counter() - begin)
-        total, one = sum(peaks) / 1000, max(peaks) / 1000
-        measured = f"{total:.0f} MB in {len(peaks)} processes, the largest {one:.0f} MB"
+        _, wall, peaks = watched(conversion(place, read_as, target, made, None))
+        rate = tasks / wall
         what = f"peak memory, {tasks:,} tasks, {read_as} -> {target} ({rate:,.0f} tasks/s)"
-        table.row(what, f"< {MEGABYTES} MB", measured, total < MEGABYTES)
+        table.memory(what, peaks)
         shutil.rmtree(gone)
     shutil.rmtree(out)
+
+
+def watched(command: Sequence[str]) -> tuple[float, float, list[int]]:
+    """Seconds of CPU and of the wall clock of a command, and `peak_of` it."""
+    before, begin = os.times(), time.perf_counter()
+    peaks = peak_of(command)
+    wall, after = time.perf_counter() - begin, os.times()
+    user = after.children_user - before.children_user
+    return user + after.children_system - before.children_system, wall, peaks
 
 
 def peak_of(command: Sequence[str]) -> list[int]:

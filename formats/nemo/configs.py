@@ -15,7 +15,8 @@ from typing import cast
 
 from rlconvert.data import Data
 from rlconvert.errors import Malformed, RlconvertError
-from rlconvert.source import BOOKKEEPING, Kind, Source, items_to_search
+from rlconvert.searching import items_to_search
+from rlconvert.source import BOOKKEEPING, Kind, Source
 
 from .layout import AGENT as HARBOR_AGENT
 from .servers import AGENTS, SERVERS

@@ -19,7 +19,8 @@ from rlconvert.errors import RlconvertError, UsageError
 from rlconvert.files import check_path
 from rlconvert.format import Options
 from rlconvert.model import Taskset
-from rlconvert.source import BOOKKEEPING, Kind, Source, items_to_search
+from rlconvert.searching import items_to_search
+from rlconvert.source import BOOKKEEPING, Kind, Source
 
 from .configs import (
     MAX_YAML,

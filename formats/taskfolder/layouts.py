@@ -18,7 +18,8 @@ from rlconvert.card import licence_of
 from rlconvert.errors import Malformed, RlconvertError, UnsafePath
 from rlconvert.files import FileTree, check_path, folded, parents, printable
 from rlconvert.model import Repo, TaskRef, Taskset
-from rlconvert.source import BOOKKEEPING, Kind, Source, items_to_search
+from rlconvert.searching import marked_folders
+from rlconvert.source import BOOKKEEPING, Kind, Source
 
 from .dataset_schema import decode_dataset_toml
 from .documents import MAX_JSON_BYTES, MAX_TOML_BYTES
@@ -122,14 +123,7 @@ def layout_of(kind: str, tasksets: tuple[Taskset, ...], found: Found, **more: bo
 
 def task_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
     """Folders below `folder` with a `task.toml`, parents first, in order of their names."""
-    for item in items_to_search(source, folder):
-        if item.kind is not Kind.FOLDER or (not folder and item.name in BOOKKEEPING):
-            continue
-        path = f"{folder}/{item.name}" if folder else item.name
-        if source.kind(f"{path}/{CONFIG}") is not None:
-            yield path
-        elif depth > 1:
-            yield from task_folders(source, path, depth - 1)
+    return marked_folders(source, CONFIG, folder, depth)
 
 
 def _ids(paths: list[str]) -> dict[str, str]:
