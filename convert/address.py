@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-from .errors import UsageError
-from .files import name_fault, printable
+from rlconvert.errors import UsageError
+from rlconvert.files import name_fault, printable
 
 BY_GIT = "git+"
 """Before an address: git is to fetch it."""

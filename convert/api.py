@@ -7,23 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from . import checking, inspection, pipe, publishing, retagging, verifying
+from . import inspection, pipe
 from . import there_and_back as trips
-from .archives import open_tasks, unpacked
-from .checking import CheckRun
+from .archives.view import open_tasks, unpacked
 from .format import Options, choose_format
-from .hubwrite import Access
+from .hub.write import Access
 from .inspection import Inspection
 from .opening import open_source
-from .orders import Sample
 from .pipe import Conversion, Progress, Settings
-from .publishing import Asked, Published
-from .retagging import Asking, TagRun, Wish
-from .sandboxes import Question
+from .proof import checking
+from .proof.checking import CheckRun
+from .publishing import publish as publishing
+from .publishing.publish import Asked, Published
+from .running import verifying
+from .running.orders import Sample
+from .running.sandboxes import Question
+from .running.verifying import OnRun, VerifyRun
 from .selection import Selection
 from .source import FolderSource, Source
+from .tags import retagging
+from .tags.retagging import Asking, TagRun, Wish
 from .there_and_back import OnCompared, RoundTrip
-from .verifying import OnRun, VerifyRun
 
 
 @contextmanager

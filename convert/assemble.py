@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from .archives.packing import ARCHIVED, Packing, card_rows, is_ours, section
 from .card import Card, grading_section, render
 from .data import Data
 from .errors import Malformed, RlconvertError, WriteError
@@ -27,7 +28,6 @@ from .format import (
     nth_id,
 )
 from .model import Repo
-from .packing import ARCHIVED, Packing, card_rows, is_ours, section
 from .provenance import SidecarWriter
 from .report import Report
 from .sidecar import renamed, renamed_line

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .archivefinding import Archives
-from .archives import ArchiveSource
+from .archives.finding import Archives
+from .archives.view import ArchiveSource
 from .errors import RlconvertError
 from .features import features_of
 from .files import unreadable

@@ -19,10 +19,10 @@ from typing import BinaryIO
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from . import errors
+from .archives.packing import Layout
 from .errors import Malformed, OutputExists, RlconvertError, StaleProvenance, UsageError
 from .format import Refusal
 from .model import TaskRef
-from .packing import Layout
 from .sidecar import TaskRecord
 from .sink import writing
 from .soundness import Weakness

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .address import BY_GIT, HubAddress, parse_hub_address
-from .archivefinding import TABLE, is_archive, stem_of
+from .archives.finding import TABLE, is_archive, stem_of
 from .errors import UsageError
 from .model import Origin
 from .repair import repair_folder
@@ -23,7 +23,7 @@ def open_source(address: str) -> Iterator[FolderSource]:
     """The source at `address`; a Hub repo is downloaded for as long as the context lasts.
 
     A folder that exists wins over a Hub id. ``git+`` before an address of the Hub has git fetch it
-    (`hubgit.py`). `UsageError` when it is neither, `HubError` when the Hub does not give it.
+    (`hub/git.py`). `UsageError` when it is neither, `HubError` when the Hub does not give it.
     """
     bare = address.removeprefix(BY_GIT)
     by_git = bare != address
@@ -69,8 +69,8 @@ def _is_local_path(address: str) -> bool:
 
 
 def _fetched(place: HubAddress, folder: Path, *, by_git: bool) -> FolderSource:
-    from .hub import fetch_dataset
-    from .hubgit import clone_dataset
+    from .hub.git import clone_dataset
+    from .hub.snapshots import fetch_dataset
 
     snapshot = clone_dataset(place, dest=folder) if by_git else fetch_dataset(place, dest=folder)
     if not snapshot.has_modes:

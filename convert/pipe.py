@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from .archives import ArchiveSource
+from .archives.packing import Layout, Packing
+from .archives.view import ArchiveSource
 from .assemble import Assembler
 from .errors import ExitCode, NothingRepresentable, RlconvertError, UsageError
 from .files import FileTree
 from .format import Aim, Fate, Format, Note, Options, get_format
 from .journal import Journal, Key, Shards, numbered
 from .model import TaskRef
-from .packing import Layout, Packing
 from .provenance import Sidecar, SidecarWriter
 from .report import Report
 from .selection import Selection

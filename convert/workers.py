@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
+from .archives.tarred import tar_of
 from .errors import ReadError, RlconvertError, TooBig, WriteError
 from .files import Blob, File, FileTree, unreadable
 from .format import (
@@ -36,7 +37,6 @@ from .provenance import Sidecar
 from .sidecar import FileRecord, RowRecord, TargetRecord, TaskRecord, line_of, records_of
 from .sink import write_tree, writing
 from .soundness import Weakness
-from .tarred import tar_of
 
 _SMALL = 4000
 """Sets up to this size are converted in this process: starting others would take longer."""

@@ -30,17 +30,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlconvert import convert, verify
-from rlconvert.engines import ENGINES
 from rlconvert.errors import RlconvertError
 from rlconvert.format import get_format
-from rlconvert.orders import Sample, Side
 from rlconvert.pipe import Settings
-from rlconvert.runner import ORACLE
-from rlconvert.sandboxes import Question
+from rlconvert.running.engines import ENGINES
+from rlconvert.running.orders import Sample, Side
+from rlconvert.running.runner import ORACLE
+from rlconvert.running.sandboxes import Question
+from rlconvert.running.verdicts import TaskRun
+from rlconvert.running.verifying import VerifyRun
 from rlconvert.selection import Selection
 from rlconvert.source import FolderSource
-from rlconvert.verdicts import TaskRun
-from rlconvert.verifying import VerifyRun
 
 from .corpus_sets import TaskSet, find_sets
 

@@ -32,8 +32,8 @@ from rlconvert.card import table
 from rlconvert.errors import RlconvertError
 from rlconvert.format import format_names
 from rlconvert.pipe import Settings
-from rlconvert.sandboxes import Question
-from rlconvert.verdicts import Earned, TaskRun
+from rlconvert.running.sandboxes import Question
+from rlconvert.running.verdicts import Earned, TaskRun
 
 ROOT = Path(__file__).resolve().parent.parent
 VERIFY = ROOT / "fixtures" / "verify"

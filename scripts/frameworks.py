@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rlconvert.errors import ExitCode, JudgeMissing
 from rlconvert.format import format_names, get_format
-from rlconvert.judges import judge_python
+from rlconvert.proof.judges import judge_python
 
 
 def main() -> int:

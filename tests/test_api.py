@@ -10,7 +10,7 @@ from rlconvert.files import Blob, File, make_tree
 from rlconvert.memory import MemorySource
 from rlconvert.pipe import Settings
 from rlconvert.selection import Selection
-from rlconvert.tagreview import Standing
+from rlconvert.tags.review import Standing
 
 HARBOR = Path(__file__).parents[1] / "fixtures" / "harbor"
 

@@ -15,17 +15,18 @@ from hypothesis import strategies as st
 from archiving import table
 from laws.running import folder, laid, room, run
 from laws.sources import FEW, NAMES, convertible, toy
-from rlconvert import api, packing, tarred, workers
-from rlconvert.archivereading import tree_of_archive
-from rlconvert.archives import ArchiveSource, unpacked
+from rlconvert import api, workers
+from rlconvert.archives import packing, tarred
+from rlconvert.archives.packing import Layout
+from rlconvert.archives.reading import tree_of_archive
+from rlconvert.archives.tarred import tar_of
+from rlconvert.archives.view import ArchiveSource, unpacked
 from rlconvert.card import front_matter
 from rlconvert.errors import UsageError
 from rlconvert.files import Blob, File, FileTree, Link
 from rlconvert.format import get_format
-from rlconvert.packing import Layout
 from rlconvert.pipe import Settings, convert, convert_shard, merge
 from rlconvert.source import BOOKKEEPING, FolderSource, Source
-from rlconvert.tarred import tar_of
 from strategies.files import lay, text_file, trees, with_links
 from test_archives import task
 from trees import assert_same_tree
@@ -116,7 +117,7 @@ def test_the_same_bytes_whoever_writes_them(tmp_path: Path) -> None:
     script = (
         "import os, sys; os.umask(0o077)\n"
         "from rlconvert import api; from rlconvert.pipe import Settings\n"
-        "from rlconvert.packing import Layout\n"
+        "from rlconvert.archives.packing import Layout\n"
         "if __name__ == '__main__':\n"
         "    settings = Settings(jobs=2, layout=Layout.ARCHIVE)\n"
         "    api.convert(sys.argv[1], sys.argv[2], to=['harbor'], settings=settings)\n"

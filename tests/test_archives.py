@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from archiving import Piece, Row, pieces_of, table, tar, tar_gz, zipped
 from laws.running import room, tasks_in
 from rlconvert import api
-from rlconvert.archives import ArchiveSource, open_tasks, unpacked
+from rlconvert.archives.view import ArchiveSource, open_tasks, unpacked
 from rlconvert.errors import Malformed, RlconvertError
 from rlconvert.files import File, FileTree, Link
 from rlconvert.format import Reader, get_format

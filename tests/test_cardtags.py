@@ -10,8 +10,8 @@ from huggingface_hub.repocard import REGEX_YAML_BLOCK
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlconvert.cardtags import tags_of, with_tags
 from rlconvert.errors import Malformed
+from rlconvert.tags.edit import tags_of, with_tags
 
 NEW = ("rl-environment", "harbor")
 

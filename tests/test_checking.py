@@ -17,12 +17,7 @@ from pathlib import Path
 import pytest
 
 from converting import convert_folder
-from rlconvert import checking, judges
-from rlconvert.answers import Answer, answer
 from rlconvert.card import PROOF, PROOF_END, with_proof
-from rlconvert.checking import check
-from rlconvert.claims import with_claims
-from rlconvert.enclosure import Enclosure, Limits, _wall
 from rlconvert.errors import (
     CheckFailed,
     ExitCode,
@@ -37,8 +32,13 @@ from rlconvert.errors import (
 from rlconvert.format import Format, get_format
 from rlconvert.judge import ANSWER, Hearing, Judge, TaskVerdict, Verdict
 from rlconvert.pipe import Settings
-from rlconvert.published import layout_digest, make_bare, members
-from rlconvert.records import CHECKS, checks_text, parse_checks
+from rlconvert.proof import checking, judges
+from rlconvert.proof.checking import check
+from rlconvert.proof.claims import with_claims
+from rlconvert.proof.enclosure import Enclosure, Limits, _wall
+from rlconvert.proof.published import layout_digest, make_bare, members
+from rlconvert.proof.records import CHECKS, checks_text, parse_checks
+from rlconvert.running.answers import Answer, answer
 from rlconvert.selection import Selection
 from rlconvert.source import FolderSource
 
@@ -229,7 +229,7 @@ def test_network(tmp_path: Path) -> None:
 
 
 def test_open_network_is_recorded(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rlconvert.enclosure._wall", lambda: ())
+    monkeypatch.setattr("rlconvert.proof.enclosure._wall", lambda: ())
     run = ask(GOOD)
     assert parse_checks(Path(run.out, CHECKS).read_bytes())["nemo"].network == "not blocked"
     assert b"The network was not blocked for NeMo Gym." in Path(run.out, "README.md").read_bytes()

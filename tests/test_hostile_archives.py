@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from archiving import Piece, pieces_of, table, tar, tar_gz, zipped
 from laws.running import room
-from rlconvert import parquet
-from rlconvert.archivereading import tree_of_archive
-from rlconvert.archives import unpacked
+from rlconvert.archives import parquet
+from rlconvert.archives.reading import tree_of_archive
+from rlconvert.archives.view import unpacked
 from rlconvert.errors import Malformed, ReadError, TooBig, UnsafeInput, UnsafePath
 from rlconvert.files import FileTree, check_path
 from rlconvert.links import check_links

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rlconvert import errors
-from rlconvert.hub import HubAddress, Snapshot, fetch_dataset
+from rlconvert.hub.snapshots import HubAddress, Snapshot, fetch_dataset
 
 if TYPE_CHECKING:
     from hub_fixture import Hub
@@ -259,7 +259,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from rlconvert.errors import RlconvertError
-from rlconvert.hub import HubAddress, fetch_dataset
+from rlconvert.hub.snapshots import HubAddress, fetch_dataset
 try:
     print(fetch_dataset(HubAddress(sys.argv[1]), dest=Path(sys.argv[2])).commit)
 except RlconvertError as error:

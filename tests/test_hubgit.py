@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rlconvert import errors
-from rlconvert.hub import HubAddress, Snapshot, fetch_dataset
-from rlconvert.hubgit import clone_dataset
+from rlconvert.hub.git import clone_dataset
+from rlconvert.hub.snapshots import HubAddress, Snapshot, fetch_dataset
 from rlconvert.opening import open_source
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ import rlconvert
 from hubserver import Fault, Repo
 from rlconvert.address import HubAddress
 from rlconvert.card import PROOF
-from rlconvert.delivery import Outcome
 from rlconvert.errors import (
     ExitCode,
     HubConflict,
@@ -34,14 +33,15 @@ from rlconvert.errors import (
     UnsafePath,
     UsageError,
 )
-from rlconvert.goal import Terms
-from rlconvert.hub import fetch_dataset
-from rlconvert.huberrors import explained
-from rlconvert.hubwrite import Access, account
-from rlconvert.publication import Limits
-from rlconvert.published import layout_digest
-from rlconvert.publishing import Asked, Published, publish
-from rlconvert.records import CHECKS, CheckRecord, checks_text
+from rlconvert.hub.errors import explained
+from rlconvert.hub.snapshots import fetch_dataset
+from rlconvert.hub.write import Access, account
+from rlconvert.proof.published import layout_digest
+from rlconvert.proof.records import CHECKS, CheckRecord, checks_text
+from rlconvert.publishing.delivery import Outcome
+from rlconvert.publishing.goal import Terms
+from rlconvert.publishing.plan import Limits
+from rlconvert.publishing.publish import Asked, Published, publish
 from rlconvert.source import FolderSource
 from trees import assert_same_tree
 

@@ -20,11 +20,11 @@ from huggingface_hub.utils._http import default_client_factory
 
 import rlconvert
 from hubserver import Fault
-from rlconvert.delivery import Outcome
 from rlconvert.errors import HubError
-from rlconvert.hubwrite import Access
-from rlconvert.publication import Limits
-from rlconvert.publishing import Asked, publish
+from rlconvert.hub.write import Access
+from rlconvert.publishing.delivery import Outcome
+from rlconvert.publishing.plan import Limits
+from rlconvert.publishing.publish import Asked, publish
 
 if TYPE_CHECKING:
     import httpx2
@@ -219,8 +219,8 @@ def test_every_request_fails(way: str, kind: str, hub: Hub, tmp_path: Path) -> N
 
 PROGRAM = """
 import sys
-from rlconvert.publication import Limits
-from rlconvert.publishing import Asked, publish
+from rlconvert.publishing.plan import Limits
+from rlconvert.publishing.publish import Asked, publish
 
 out, repo, files = sys.argv[1:]
 publish(out, repo, Asked(licence_unknown=True, limits=Limits(files=int(files))))

@@ -15,8 +15,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from rlconvert.cardtags import tags_of
 from rlconvert.errors import ExitCode
+from rlconvert.tags.edit import tags_of
 
 if TYPE_CHECKING:
     from hub_fixture import Hub

@@ -23,10 +23,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlconvert import searched, secrets
 from rlconvert.errors import ExitCode, SecretFound, UsageError
-from rlconvert.secrets import Secret, find_secrets, refuse_secrets
-from rlconvert.secretshapes import SHAPES, is_made_up
+from rlconvert.publishing import searched, secrets
+from rlconvert.publishing.secrets import Secret, find_secrets, refuse_secrets
+from rlconvert.publishing.secretshapes import SHAPES, is_made_up
 from rlconvert.source import FolderSource
 
 ROOT = Path(__file__).parents[1]

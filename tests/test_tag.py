@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rlconvert import checking, retagging
 from rlconvert.address import HubAddress
-from rlconvert.cardtags import with_tags
 from rlconvert.errors import (
     ExitCode,
     HubConflict,
@@ -27,13 +25,16 @@ from rlconvert.errors import (
 )
 from rlconvert.files import File
 from rlconvert.format import Format, get_format
-from rlconvert.hubwrite import Access, list_files, read_file
+from rlconvert.hub.write import Access, list_files, read_file
 from rlconvert.judge import Judge, TaskVerdict, Verdict
-from rlconvert.published import layout_digest
-from rlconvert.records import CHECKS, checks_text, record_of
-from rlconvert.retagging import Asking, Outcome, TagRun, Wish, tag
+from rlconvert.proof import checking
+from rlconvert.proof.published import layout_digest
+from rlconvert.proof.records import CHECKS, checks_text, record_of
 from rlconvert.source import FolderSource
-from rlconvert.tagreview import Standing
+from rlconvert.tags import retagging
+from rlconvert.tags.edit import with_tags
+from rlconvert.tags.retagging import Asking, Outcome, TagRun, Wish, tag
+from rlconvert.tags.review import Standing
 
 if TYPE_CHECKING:
     from hub_fixture import Hub

@@ -10,10 +10,10 @@ import pytest
 from rlconvert.errors import NewerSchema
 from rlconvert.format import format_names
 from rlconvert.judge import TaskVerdict, Verdict
-from rlconvert.published import layout_digest
-from rlconvert.records import CHECKS, CheckRecord, checks_text, record_of
+from rlconvert.proof.published import layout_digest
+from rlconvert.proof.records import CHECKS, CheckRecord, checks_text, record_of
 from rlconvert.source import FolderSource
-from rlconvert.tagging import ENVIRONMENT, Earned, Lack, deserved, earned
+from rlconvert.tags.earned import ENVIRONMENT, Earned, Lack, deserved, earned
 
 FINE = Verdict(
     versions={"harbor": "0.26.0"},

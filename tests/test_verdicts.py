@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlconvert.runner import NOP, ORACLE, AgentName, ErrorKind, StepTrial, Trial, TrialError
-from rlconvert.symptoms import symptom_in
-from rlconvert.verdicts import Outcome, TaskRun, judge_trials
+from rlconvert.running.runner import NOP, ORACLE, AgentName, ErrorKind, StepTrial, Trial, TrialError
+from rlconvert.running.symptoms import symptom_in
+from rlconvert.running.verdicts import Outcome, TaskRun, judge_trials
 
 BOTH: tuple[AgentName, ...] = (ORACLE, NOP)
 

@@ -16,19 +16,20 @@ from pathlib import Path
 import pytest
 
 from converting import convert_folder
-from rlconvert import api, running, sandboxes, trialbook, verifying
+from rlconvert import api
+from rlconvert.archives.packing import Layout
 from rlconvert.card import PROOF, UNPROVED
 from rlconvert.errors import ExitCode, JudgeMissing, SourceChanged, UsageError
 from rlconvert.format import Format, get_format
 from rlconvert.judge import Judge, Runner, Verdict
-from rlconvert.orders import Sample
-from rlconvert.packing import Layout
 from rlconvert.pipe import Settings
-from rlconvert.runs import RUNS, parse_runs
-from rlconvert.sandboxes import Question
+from rlconvert.proof.runs import RUNS, parse_runs
+from rlconvert.running import carrying, sandboxes, trialbook, verifying
+from rlconvert.running.orders import Sample
+from rlconvert.running.sandboxes import Question
+from rlconvert.running.verdicts import Outcome, TaskRun
+from rlconvert.running.verifying import VerifyRun
 from rlconvert.selection import Selection
-from rlconvert.verdicts import Outcome, TaskRun
-from rlconvert.verifying import VerifyRun
 
 HELLO = Path(__file__).parents[1] / "fixtures" / "harbor" / "hello"
 SCRIPTS = str(Path(__file__).parent / "judges")
@@ -348,7 +349,7 @@ def test_one_that_stalls_is_ended_with_all_it_started(
 
 def test_one_that_fills_the_disk_is_ended(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        sandboxes, "Bounds", lambda stall: running.Bounds(stall=stall, disk=1 << 20)
+        sandboxes, "Bounds", lambda stall: carrying.Bounds(stall=stall, disk=1 << 20)
     )
     add(repo, "bad", {"oracle": [["fill", 1 << 22]], "nop": [0]})
     assert verdicts(verify(repo)) == {"bad": "too-much-output"}

@@ -12,7 +12,7 @@ from .flags import AsJson
 from .talk import exit_on_error, say
 
 if TYPE_CHECKING:
-    from rlconvert.checking import Checked, CheckRun
+    from rlconvert.proof.checking import Checked, CheckRun
 
 OutArg = Annotated[str, typer.Argument(metavar="OUT", help="The folder of the repo.")]
 Frameworks = Annotated[
@@ -52,8 +52,8 @@ def check(
     Each runs in an environment of its own, which is made on first use and kept.
     """
     with exit_on_error():
-        from rlconvert.checking import check as run_check
-        from rlconvert.enclosure import Limits
+        from rlconvert.proof.checking import check as run_check
+        from rlconvert.proof.enclosure import Limits
 
         run = run_check(
             out,

@@ -11,8 +11,8 @@ from typing import Annotated, TypeAlias, get_type_hints
 import typer
 
 from rlconvert.address import BY_GIT
+from rlconvert.archives.packing import Layout
 from rlconvert.format import Option, Options
-from rlconvert.packing import Layout
 from rlconvert.selection import Selection
 
 SourceArg = Annotated[

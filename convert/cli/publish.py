@@ -13,10 +13,10 @@ from .flags import AsJson
 from .talk import exit_on_error, say
 
 if TYPE_CHECKING:
-    from rlconvert.goal import TagPlan
-    from rlconvert.outgoing import Lost
-    from rlconvert.publication import Change, Plan
-    from rlconvert.publishing import Published
+    from rlconvert.publishing.goal import TagPlan
+    from rlconvert.publishing.outgoing import Lost
+    from rlconvert.publishing.plan import Change, Plan
+    from rlconvert.publishing.publish import Published
 
 OutArg = Annotated[str, typer.Argument(metavar="OUT", help="The folder of the repo.")]
 RepoArg = Annotated[str, typer.Argument(metavar="REPO", help="The dataset, like org/name.")]
@@ -78,8 +78,8 @@ def publish(
       rlconvert publish out org/name --pr
     """
     with exit_on_error(_INTERRUPTED):
-        from rlconvert.publishing import MESSAGE, Asked
-        from rlconvert.publishing import publish as run_publish
+        from rlconvert.publishing.publish import MESSAGE, Asked
+        from rlconvert.publishing.publish import publish as run_publish
 
         asked = Asked(
             branch=branch,
@@ -115,7 +115,7 @@ def _show(done: Published) -> None:
 
 
 def _heading(plan: Plan) -> str:
-    from rlconvert.publication import batches
+    from rlconvert.publishing.plan import batches
 
     repo = plan.address.repo_id
     if plan.base is None:
@@ -137,7 +137,7 @@ def _heading(plan: Plan) -> str:
 
 
 def _changes(plan: Plan) -> list[tuple[str, ...]]:
-    from rlconvert.publication import Kind
+    from rlconvert.publishing.plan import Kind
 
     rows: list[tuple[str, ...]] = []
     for kind in Kind:
@@ -188,7 +188,7 @@ def _losses(plan: Plan) -> list[tuple[str, ...]]:
 
 
 def _outcome(done: Published) -> str:
-    from rlconvert.delivery import Outcome
+    from rlconvert.publishing.delivery import Outcome
 
     made = done.done
     match made.outcome:

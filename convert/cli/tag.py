@@ -15,7 +15,7 @@ from .flags import AsJson
 from .talk import exit_on_error, say, say_which
 
 if TYPE_CHECKING:
-    from rlconvert.retagging import Asking, TagRun
+    from rlconvert.tags.retagging import Asking, TagRun
 
 RepoArg = Annotated[
     str, typer.Argument(metavar="REPO", help="A dataset, org/name[@revision], or a folder.")
@@ -56,8 +56,8 @@ def tag(
       rlconvert tag org/name --check --pr
     """
     with exit_on_error(_INTERRUPTED):
-        from rlconvert.retagging import Wish
-        from rlconvert.retagging import tag as run_tag
+        from rlconvert.tags.retagging import Wish
+        from rlconvert.tags.retagging import tag as run_tag
 
         say_which(repo)
         run = run_tag(
@@ -75,8 +75,8 @@ def tag(
 
 
 def _asking(check: bool, framework: list[str], using: list[str], timeout: float) -> Asking | None:
-    from rlconvert.enclosure import Limits
-    from rlconvert.retagging import Asking
+    from rlconvert.proof.enclosure import Limits
+    from rlconvert.tags.retagging import Asking
 
     if not check:
         if framework or using:
@@ -91,7 +91,7 @@ def _asking(check: bool, framework: list[str], using: list[str], timeout: float)
 
 def _show(run: TagRun) -> None:
     from rlconvert.files import printable
-    from rlconvert.tagging import ENVIRONMENT, FORMER
+    from rlconvert.tags.earned import ENVIRONMENT, FORMER
 
     from .tables import show_rows
 
@@ -108,7 +108,7 @@ def _show(run: TagRun) -> None:
 
 
 def _outcome(run: TagRun) -> str:
-    from rlconvert.retagging import Outcome
+    from rlconvert.tags.retagging import Outcome
 
     match run.outcome:
         case Outcome.WRITTEN:
@@ -125,7 +125,7 @@ def _outcome(run: TagRun) -> str:
 
 def _open(run: TagRun) -> Iterator[str]:
     """What could be done about the card."""
-    from rlconvert.tagreview import Standing
+    from rlconvert.tags.review import Standing
 
     if run.added:
         yield f"To add: {', '.join(run.added)}"

@@ -15,8 +15,8 @@ from .flags import AsJson, From, Junit, SelectionFlags, SourceArg
 from .talk import exit_on_error, progress, say, say_which
 
 if TYPE_CHECKING:
-    from rlconvert.verdicts import TaskRun
-    from rlconvert.verifying import Ran, VerifyRun
+    from rlconvert.running.verdicts import TaskRun
+    from rlconvert.running.verifying import Ran, VerifyRun
 
 Runners = Annotated[
     list[str] | None,
@@ -116,8 +116,8 @@ def verify(
     """
     with exit_on_error("interrupted; go on with --resume"):
         from rlconvert import api
-        from rlconvert.orders import Sample
-        from rlconvert.sandboxes import Question
+        from rlconvert.running.orders import Sample
+        from rlconvert.running.sandboxes import Question
 
         say_which(src)
         say("rlconvert: verify runs the code of these tasks")
@@ -160,7 +160,7 @@ def verify(
 
 
 def _write_junit(path: str, run: VerifyRun) -> None:
-    from rlconvert.verdicts import Outcome
+    from rlconvert.running.verdicts import Outcome
 
     from .junit import JunitReport
 
@@ -184,7 +184,7 @@ def _write_junit(path: str, run: VerifyRun) -> None:
 
 
 def _show(run: VerifyRun) -> None:
-    from rlconvert.verdicts import Outcome
+    from rlconvert.running.verdicts import Outcome
 
     from .tables import show_rows
 
@@ -207,7 +207,7 @@ def _show(run: VerifyRun) -> None:
 
 
 def _row(result: Ran) -> tuple[str, ...]:
-    from rlconvert.verdicts import Outcome
+    from rlconvert.running.verdicts import Outcome
 
     if result.missing is not None:
         return result.title, "not available", result.sandbox, *[""] * (1 + len(Outcome))

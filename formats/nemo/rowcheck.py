@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
-from rlconvert.answers import Answer, answer, answers
 from rlconvert.errors import CheckFailed
 from rlconvert.judge import ANSWER, Hearing, TaskVerdict
+from rlconvert.running.answers import Answer, answer, answers
 from rlconvert.source import Kind
 
 from .rowfiles import FORMAT, RowFiles, row_files

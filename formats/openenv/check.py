@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from rlconvert.answers import Answer, answer
 from rlconvert.errors import RlconvertError
 from rlconvert.judge import ANSWER, Hearing, TaskVerdict, Verdict
+from rlconvert.running.answers import Answer, answer
 
 from .reader import find
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from rlconvert.answers import Answer, answer
 from rlconvert.errors import RlconvertError
 from rlconvert.formats.taskfolder.layouts import REGISTRY
 from rlconvert.judge import ANSWER, Hearing, TaskVerdict, Verdict
+from rlconvert.running.answers import Answer, answer
 
 from .reader import find
 

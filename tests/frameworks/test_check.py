@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from converting import convert_folder
-from rlconvert.checking import CheckRun, check
 from rlconvert.errors import ExitCode
 from rlconvert.pipe import Settings
-from rlconvert.records import CHECKS, parse_checks
+from rlconvert.proof.checking import CheckRun, check
+from rlconvert.proof.records import CHECKS, parse_checks
 from rlconvert.selection import Selection
 
 pytestmark = pytest.mark.framework

@@ -13,11 +13,11 @@ import pytest
 
 from converting import convert_folder
 from nemo.nemo_rows import CONFIG, repo_of, row
-from rlconvert.checking import check
 from rlconvert.errors import ExitCode
 from rlconvert.judge import Verdict
 from rlconvert.pipe import Settings
-from rlconvert.records import CHECKS, parse_checks
+from rlconvert.proof.checking import check
+from rlconvert.proof.records import CHECKS, parse_checks
 from strategies.files import lay
 
 pytestmark = pytest.mark.framework

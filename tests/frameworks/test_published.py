@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rlconvert.cardtags import tags_of
 from rlconvert.errors import ExitCode
 from rlconvert.files import FileTree
 from rlconvert.source import FolderSource
+from rlconvert.tags.edit import tags_of
 from strategies.files import lay
 from strategies.nemo_rows import CASES, rows_of
 

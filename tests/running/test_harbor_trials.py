@@ -15,8 +15,8 @@ from types import ModuleType
 import pytest
 
 import rlconvert.formats
-from rlconvert.answers import answer
-from rlconvert.runner import ErrorKind, Trial
+from rlconvert.running.answers import answer
+from rlconvert.running.runner import ErrorKind, Trial
 
 JUDGES = Path(rlconvert.formats.__file__).parent
 DONE = {"started_at": "2026-01-02T03:04:05Z", "finished_at": "2026-01-02T03:04:09.500000Z"}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rlconvert.formats.taskfolder.local.machine import missing_tools
-from rlconvert.runner import ErrorKind, Head, Order, Trial
+from rlconvert.running.runner import ErrorKind, Head, Order, Trial
 
 pytestmark = pytest.mark.run
 

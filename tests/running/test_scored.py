@@ -18,8 +18,8 @@ from converting import convert_folder
 from rlconvert import api
 from rlconvert.formats.scorers import Scorer, scorer, scorers
 from rlconvert.reward import Submission
-from rlconvert.sandboxes import Question
-from rlconvert.verdicts import TaskRun
+from rlconvert.running.sandboxes import Question
+from rlconvert.running.verdicts import TaskRun
 from scorers.cases import cases_of
 from strategies.files import lay
 from strategies.nemo_rows import rows_of

@@ -22,11 +22,11 @@ from converting import convert_folder
 from rlconvert import api
 from rlconvert.errors import ExitCode
 from rlconvert.pipe import Settings
-from rlconvert.runs import RUNS, parse_runs
-from rlconvert.sandboxes import Question
+from rlconvert.proof.runs import RUNS, parse_runs
+from rlconvert.running.sandboxes import Question
+from rlconvert.running.verdicts import Earned, Outcome, TaskRun
+from rlconvert.running.verifying import Compared, VerifyRun
 from rlconvert.selection import Selection
-from rlconvert.verdicts import Earned, Outcome, TaskRun
-from rlconvert.verifying import Compared, VerifyRun
 
 pytestmark = pytest.mark.run
 
@@ -156,7 +156,7 @@ def test_every_written_layout_holds_the_very_same_folders(
 ) -> None:
     """So the outcomes above are theirs too; what is rewritten is run below."""
     from rlconvert.format import get_format
-    from rlconvert.orders import Prepared, Sample, Side
+    from rlconvert.running.orders import Prepared, Sample, Side
     from rlconvert.source import FolderSource
 
     def digests(folder: Path, name: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from rlconvert.formats.taskfolder.local.dockerfile import BadDockerfile, MakeFol
 from rlconvert.formats.taskfolder.local.phases import TrialFault, envs_of
 from rlconvert.formats.taskfolder.local.refusals import Refused, check_task
 from rlconvert.model import Task
-from rlconvert.runner import ErrorKind
+from rlconvert.running.runner import ErrorKind
 from rlconvert.source import FolderSource
 
 DOCKERFILE = {"environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /app\n"}

@@ -15,7 +15,7 @@ from rlconvert.formats.taskfolder.local.rewards import (
 )
 from rlconvert.formats.taskfolder.local.running import number_of
 from rlconvert.reward import StepRewards
-from rlconvert.runner import MAX_LOG, ErrorKind
+from rlconvert.running.runner import MAX_LOG, ErrorKind
 
 
 def fault(folder: Path) -> ErrorKind:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from rlconvert.formats.taskfolder.local.running import run_order
-from rlconvert.runner import Order
+from rlconvert.running.runner import Order
 
 
 def main(order: str, trials: str) -> None:

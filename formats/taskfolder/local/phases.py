@@ -14,7 +14,7 @@ from rlconvert.formats.taskfolder.demands import IGNORE_FILE, is_ignored
 from rlconvert.formats.taskfolder.folder import FORMAT
 from rlconvert.model import Step, Task
 from rlconvert.reward import StepRewards
-from rlconvert.runner import ORACLE, AgentName, ErrorKind, StepTrial, TrialError
+from rlconvert.running.runner import ORACLE, AgentName, ErrorKind, StepTrial, TrialError
 
 from .dockerfile import Recipe
 from .machine import Done, Machine, MachineFault, OutOfTime

@@ -14,7 +14,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from rlconvert.runner import MAX_LOG, ErrorKind
+from rlconvert.running.runner import MAX_LOG, ErrorKind
 
 MAX_REWARD = 1 << 20
 """Bytes of a reward file."""

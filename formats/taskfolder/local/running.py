@@ -18,7 +18,7 @@ from rlconvert.errors import RlconvertError
 from rlconvert.files import FileTree
 from rlconvert.formats.taskfolder.folder import task_from_folder
 from rlconvert.model import Task
-from rlconvert.runner import AgentName, ErrorKind, Head, Order, TaskOrder, Trial
+from rlconvert.running.runner import AgentName, ErrorKind, Head, Order, TaskOrder, Trial
 from rlconvert.source import FolderSource
 
 from .building import Builder, BuildFailed, recipe_of

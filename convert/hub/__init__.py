@@ -1,0 +1,1 @@
+"""The Hub: snapshots, commits, pull requests. Its client is used here alone."""

@@ -1,0 +1,1 @@
+"""What the real frameworks say of a repo, and the records of it."""

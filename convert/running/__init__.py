@@ -1,0 +1,1 @@
+"""Running tasks: the orders, the sandboxes that carry them out, and the verdicts."""
