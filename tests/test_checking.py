@@ -33,12 +33,12 @@ from rlconvert.format import Format, get_format
 from rlconvert.judge import ANSWER, Hearing, Judge, TaskVerdict, Verdict
 from rlconvert.pipe import Settings
 from rlconvert.proof import checking, judges
+from rlconvert.proof.answers import Answer, answer
 from rlconvert.proof.checking import check
 from rlconvert.proof.claims import with_claims
 from rlconvert.proof.enclosure import Enclosure, Limits, _wall
 from rlconvert.proof.published import layout_digest, make_bare, members
 from rlconvert.proof.records import CHECKS, checks_text, parse_checks
-from rlconvert.running.answers import Answer, answer
 from rlconvert.selection import Selection
 from rlconvert.source import FolderSource
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import IO
 
 from rlconvert.errors import VerifyFailed
+from rlconvert.proof.answers import answer
 
-from .answers import answer
 from .engines import ENGINES, engine_settings
 from .runner import Head, Order, Trial
 

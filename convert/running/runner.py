@@ -21,7 +21,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from .answers import Answer
+from rlconvert.proof.answers import Answer
 
 AgentName = Literal["oracle", "nop"]
 ORACLE: AgentName = "oracle"

@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from rlconvert.errors import CheckFailed
+from rlconvert.proof.answers import Answer, answer
 from rlconvert.sink import writing
 
-from .answers import Answer, answer
 from .runner import Head, Trial
 
 

@@ -15,7 +15,7 @@ from rlconvert.errors import CheckFailed, RlconvertError
 from rlconvert.formats.taskfolder.folder import CONFIG
 from rlconvert.formats.taskfolder.layouts import REGISTRY, find_layout
 from rlconvert.judge import ANSWER, Hearing, TaskVerdict, Verdict
-from rlconvert.running.answers import Answer, answer, answers
+from rlconvert.proof.answers import Answer, answer, answers
 from rlconvert.source import BOOKKEEPING, FolderSource, Kind
 
 _REPO_ID = "rlconvert/checked"

@@ -15,7 +15,7 @@ from pydantic import Field
 from rlconvert.address import parse_hub_address
 from rlconvert.errors import RlconvertError
 from rlconvert.judge import ANSWER, Hearing, TaskVerdict, Verdict
-from rlconvert.running.answers import Answer, answer
+from rlconvert.proof.answers import Answer, answer
 from rlconvert.source import FolderSource, Kind
 
 from .layout import AGENT, LayoutError

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from rlconvert.errors import CheckFailed
 from rlconvert.judge import ANSWER, Hearing, TaskVerdict
-from rlconvert.running.answers import Answer, answer, answers
+from rlconvert.proof.answers import Answer, answer, answers
 from rlconvert.source import Kind
 
 from .rowfiles import FORMAT, RowFiles, row_files

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rlconvert.errors import RlconvertError
 from rlconvert.judge import ANSWER, Hearing, TaskVerdict, Verdict
-from rlconvert.running.answers import Answer, answer
+from rlconvert.proof.answers import Answer, answer
 
 from .reader import find
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from rlconvert.errors import RlconvertError
 from rlconvert.formats.taskfolder.layouts import REGISTRY
 from rlconvert.judge import ANSWER, Hearing, TaskVerdict, Verdict
-from rlconvert.running.answers import Answer, answer
+from rlconvert.proof.answers import Answer, answer
 
 from .reader import find
 

@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 import rlconvert.formats
-from rlconvert.running.answers import answer
+from rlconvert.proof.answers import answer
 from rlconvert.running.runner import ErrorKind, Trial
 
 JUDGES = Path(rlconvert.formats.__file__).parent
