@@ -61,7 +61,7 @@ def lint(folders: list[Path], repo: Path) -> Iterator[dict[str, str]]:
             except ComposeLoadError:
                 blind += 1
                 findings = lint_task(folder, selected_rules=rules - COMPOSE_RULES)
-        except Exception as error:  # noqa: BLE001 - the linter stops at what it cannot read
+        except Exception as error:  # the linter stops at what it cannot read
             yield {"path": relative(folder, repo), "rule": "lint-failed", "message": said(error)}
             continue
         for each in findings:
@@ -101,7 +101,7 @@ class Datasets:
         self.found.append(entry)
         try:
             tasks = resolve(config)
-        except Exception as error:  # noqa: BLE001 - whatever Harbor raises is its verdict
+        except Exception as error:
             entry["error"] = said(error)
             return
         entry["found"] = [relative(Path(task.path), self.repo) for task in tasks]
@@ -125,7 +125,7 @@ class Datasets:
                 (each["name"], each["version"], len(each["tasks"]))
                 for each in json.loads(path.read_bytes())
             ]
-        except Exception as error:  # noqa: BLE001 - the verdict
+        except Exception as error:
             self.found.append(
                 {"way": "registry.json", "where": "", "declared": None, "error": said(error)}
             )
@@ -149,7 +149,7 @@ def fetch(ids: dict[str, Any], folder: Path) -> Iterator[dict[str, object]]:
         done = asyncio.run(
             TaskClient().download_tasks(list(ids.values()), overwrite=True, output_dir=folder)
         )
-    except Exception as error:  # noqa: BLE001 - the verdict
+    except Exception as error:
         if len(ids) == 1:
             yield {"path": paths[0], "error": said(error)}
             return
@@ -162,7 +162,7 @@ def fetch(ids: dict[str, Any], folder: Path) -> Iterator[dict[str, object]]:
             Task(result.path)
             valid = Task.is_valid_dir(result.path)
             yield {"path": path, "error": None if valid else "Task.is_valid_dir is false"}
-        except Exception as error:  # noqa: BLE001 - the verdict
+        except Exception as error:
             yield {"path": path, "error": said(error)}
 
 

@@ -36,7 +36,7 @@ def verdict(folder: Path) -> dict[str, object]:
         found |= {"name": task.name, "steps": len(task.config.steps or []), "error": None}
         if not found["valid_dir"]:
             found["error"] = "Task.is_valid_dir is false: Harbor leaves the folder out of a dataset"
-    except Exception as error:  # noqa: BLE001 - whatever Harbor raises is its verdict
+    except Exception as error:
         found |= {"name": None, "steps": None, "error": f"{type(error).__name__}: {error}"}
     found["loads"] = found["error"] is None
     return found

@@ -128,7 +128,7 @@ class Resolver:
             )
             try:
                 self.declared[task.name] = Task(local).name
-            except Exception:  # noqa: BLE001 - whatever Harbor raises, the task does not load
+            except Exception:  # whatever Harbor raises, the task does not load
                 self.declared[task.name] = None
         return self.declared[task.name]
 
@@ -147,7 +147,7 @@ class Resolver:
                             [task.config.get_task_id()], overwrite=True, output_dir=Path(folder)
                         )
                     )
-                except Exception as error:  # noqa: BLE001 - the verdict
+                except Exception as error:
                     faults.append(f"{task.name}: not fetched: {type(error).__name__}: {error}")
         return faults
 
@@ -167,7 +167,7 @@ def judge_rows(path: Path, resolver: Resolver) -> tuple[int, list[dict[str, obje
             BaseRunRequest.model_validate(row)
             name = HarborRunRequest.model_validate({**row, **INDEXES}).task_name
             fault = resolver.fault(str(name), len(lines))
-        except Exception as error:  # noqa: BLE001 - the verdict
+        except Exception as error:
             fault = f"{type(error).__name__}: {error}"
         if fault is not None:
             faults.append({"line": number, "task_name": name, "fault": fault})
@@ -189,7 +189,7 @@ def judge_environment(
             for name, server in servers.items()
             if AGENT in (getattr(server, "responses_api_agents", None) or {})
         }
-    except Exception as error:  # noqa: BLE001 - the verdict
+    except Exception as error:
         verdict["faults"].append(f"config.yaml: {type(error).__name__}: {error}")
         return verdict
     if not configs:
@@ -210,7 +210,7 @@ def judge_environment(
         agent["harbor_reward_key"] = config.harbor_reward_key
         try:
             resolver = Resolver(config, repo)
-        except Exception as error:  # noqa: BLE001 - the verdict
+        except Exception as error:
             agent["faults"].append(f"harbor_dataset: {type(error).__name__}: {error}")
             continue
         agent["tasks"] = len(resolver.tasks)

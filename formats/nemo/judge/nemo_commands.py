@@ -141,7 +141,7 @@ def gym(arguments: Sequence[str], scratch: Path) -> Ended:
             status = main() or 0
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        except BaseException:  # noqa: BLE001 - as Python does at the end of a program
+        except BaseException:  # as Python does at the end of a program
             traceback.print_exc()
         finally:
             sys.stdout.flush()

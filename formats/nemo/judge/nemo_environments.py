@@ -80,7 +80,7 @@ def unrouted(parsed: Any, instance: Any) -> Iterator[str]:
         pin, taskset = getattr(dataset, "agent", None), dataset.taskset
         try:
             resolve_dataset_agent(parsed, instance.name, pin=pin, taskset=taskset)
-        except Exception as error:  # noqa: BLE001 - the verdict
+        except Exception as error:
             yield f"{instance.name}, {dataset.name}: {error}"
 
 
@@ -91,7 +91,7 @@ def judge_config(config: str, repo: Path, root: Path, brought: Collection[str]) 
     try:
         parsed = parse_config(root / config, {})
         every = instances(parsed)
-    except Exception as error:  # noqa: BLE001 - the verdict
+    except Exception as error:
         faults.append(f"{type(error).__name__}: {error}")
         return found
     faults += homeless(every, brought)
@@ -154,7 +154,7 @@ def judge_undeclared(files: list[dict[str, str]], root: Path) -> dict[str, Any]:
             for instance in instances(parse_config(config, {})):
                 for dataset in getattr(instance, "datasets", None) or ():
                     counted.add(dataset, count_lines(root / dataset.jsonl_fpath))
-        except Exception as error:  # noqa: BLE001 - the verdict
+        except Exception as error:
             faults.append(f"{type(error).__name__}: {error}")
         for said in judge_collate(config, root, counted, ()):
             faults += [f"gym dataset collate: {each}" for each in said["faults"]]

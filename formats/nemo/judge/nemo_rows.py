@@ -89,7 +89,7 @@ def judged(line: str, component: str | None, adapter: Any) -> dict[str, Any]:
         row = json.loads(line)
         inner = request_in(row)
         parsed = BaseRunRequest.model_validate(inner)
-    except Exception as error:  # noqa: BLE001 - whatever it raises is its answer
+    except Exception as error:
         said = " ".join(str(error).split())[:MOST]
         return answer | {"why": f"{type(error).__name__}: {said}"}
     answer |= {"accepted": True, "lost": list(lost(inner, parsed))}

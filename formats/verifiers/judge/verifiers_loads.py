@@ -94,7 +94,7 @@ def judge_each(dataset: str) -> dict[str, str | None]:
             inner = Path(tasks[0].data.task_dir)
             extra = [path for path in inner.rglob("task.toml") if path.parent != inner]
             found[name] = f"{len(extra)} more tasks inside" if extra else None
-        except Exception as error:  # noqa: BLE001 - whatever it raises is its verdict
+        except Exception as error:
             found[name] = f"{type(error).__name__}: {error}"
     return found
 
@@ -106,12 +106,12 @@ def judge(dataset: str, *, each: bool) -> dict[str, object]:
         tasks = load(dataset)
         verdict["count"] = len(tasks)
         verdict["names"] = [Path(task.data.task_dir).name for task in tasks]
-    except Exception as error:  # noqa: BLE001 - whatever it raises is its verdict
+    except Exception as error:
         verdict["error"] = f"{type(error).__name__}: {error}"
     if each:
         try:
             verdict["each"] = judge_each(dataset)
-        except Exception as error:  # noqa: BLE001 - it was not even downloaded
+        except Exception as error:  # it was not even downloaded
             verdict["each"] = {"": f"{type(error).__name__}: {error}"}
     return verdict
 
