@@ -133,11 +133,10 @@ def _stage(
         if isinstance(written, Refusal):
             refused.append((name, written))
             continue
-        folders = [
-            (part.path, _stage_tree(plan, index, part, trees))
-            for part in written.parts
-            if isinstance(part, PutTree)
-        ]
+        puts = [part for part in written.parts if isinstance(part, PutTree)]
+        if plan.archive:  # a row needs a path, which a task at the root has not
+            puts = [replace(part, path=part.path or f"tasks/{written.id}") for part in puts]
+        folders = [(part.path, _stage_tree(plan, index, part, trees)) for part in puts]
         targets[name] = TargetRecord(
             id=written.id,
             digest=written.native.digest,

@@ -223,11 +223,28 @@ def test_archives_go_on_as_archives(tmp_path: Path) -> None:
     assert (again / file).read_bytes() == (out / file).read_bytes()
 
 
-def test_one_task_at_the_root_is_refused(tmp_path: Path) -> None:
+def test_one_task_at_the_root_is_a_row_and_goes_home(tmp_path: Path) -> None:
+    """By way of another format, too; without the records it stays in a folder."""
     lay(tmp_path / "one", task("one"))
-    with pytest.raises(UsageError, match="at the root"):
-        packed(tmp_path / "one", "harbor", ["harbor"], tmp_path / "out")
-    assert [path.name for path in tmp_path.iterdir()] == ["one"]
+    first = packed(tmp_path / "one", "harbor", ["harbor"], tmp_path / "first")
+    assert [item.name for item in opened(first).items("tasks")] == ["source"]
+    assert_same_tree(
+        run(opened(first), "harbor", "harbor", tmp_path / "home").out,
+        tmp_path / "one",
+        ignore=[".rlconvert"],
+    )
+    rows = run(tmp_path / "one", "harbor", "nemo", tmp_path / "rows").out
+    again = packed(rows, "nemo", ["harbor"], tmp_path / "again")
+    assert [item.name for item in opened(again).items("tasks")] == ["source"]
+    plain = run(rows, "nemo", "harbor", tmp_path / "plain").out
+    assert_same_tree(
+        run(opened(again), "harbor", "nemo", tmp_path / "back").out,
+        run(plain, "harbor", "nemo", tmp_path / "expected").out,
+        ignore=[".rlconvert"],
+    )
+    alone = packed(tmp_path / "one", "harbor", ["harbor"], tmp_path / "alone", provenance=False)
+    made = run(opened(alone), "harbor", "harbor", tmp_path / "made").out
+    assert_same_tree(made / "tasks" / "source", tmp_path / "one")
 
 
 # --- long runs -----------------------------------------------------------------------------------

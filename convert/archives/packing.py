@@ -12,7 +12,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rlconvert.errors import UsageError
 from rlconvert.format import CardRows, CardSection, Fate, Note
 from rlconvert.sink import Sink, writing
 
@@ -58,16 +57,7 @@ class Packing:
         self._waiting = self._written = 0
 
     def add(self, made: str, path: str) -> None:
-        """Take the archive in the file `made`, which is gone then, as the folder at `path`.
-
-        `UsageError` for a task that is all of a repo: it is no folder of it.
-        """
-        if not path:
-            raise UsageError(
-                "a task at the root of a repo is no folder that could be in an archive",
-                reason="archive-of-root",
-                remedy="Leave out --layout, or put the task into a folder",
-            )
+        """Take the archive in the file `made`, which is gone then, as the folder at `path`."""
         with writing(path):
             data = Path(made).read_bytes()
             os.unlink(made)  # noqa: PTH108 - as quick as it can be
