@@ -18,7 +18,8 @@ from .files import FileTree
 from .format import Aim, Fate, Format, Note, Options, get_format
 from .journal import Journal, Key, Shards, numbered
 from .model import TaskRef
-from .provenance import Sidecar, SidecarWriter
+from .pointers import NOT_FETCHED
+from .provenance import Sidecar, SidecarWriter, left_behind
 from .report import Report
 from .selection import Selection
 from .sidecar import LOSS, SCHEMA, ProvenanceRecord, SourceRecord
@@ -34,6 +35,12 @@ _MODES_INFERRED = Note(
     field="files",
     fate=Fate.TRANSLATED,
     reason="the Hub keeps no executable bit; files that begin with #! have it",
+)
+
+_FIRST_SOURCE = Note(
+    field="origin",
+    fate=Fate.DROPPED,
+    reason="what an earlier conversion kept, to give its own source back, stays behind",
 )
 
 OnVerdict = Callable[[str, Sequence[RlconvertError]], None]
@@ -311,6 +318,10 @@ class _Run:
             if self._repo.origin.modes_inferred:
                 for name in self._formats:
                     report.note(name, "", _MODES_INFERRED)
+            first = left_behind(self._source, self._format.name, self._formats)
+            if first is not None:
+                for name in self._formats:
+                    report.note(name, "", replace(_FIRST_SOURCE, detail=first))
             if isinstance(self._source, ArchiveSource):
                 for name in self._formats:
                     for note in self._source.notes:
@@ -332,6 +343,9 @@ class _Run:
             return None
         if report.read == 1 and report.first_fault is not None:
             return report.first_fault
+        missing = (fault for fault in self._repo.faults if fault.reason == NOT_FETCHED)
+        if not report.read and (fault := next(missing, None)) is not None:
+            return fault
         if report.read:
             said, remedy = "not one task can be carried", "The reasons are in the report"
         elif self._settings.selection.everything:

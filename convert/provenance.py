@@ -277,12 +277,29 @@ class Sidecar:
 
 def targets_of(source: Source) -> tuple[str, ...]:
     """What a repo was converted to, as its sidecar says; nothing where that cannot be read."""
+    record = _record_of(source)
+    return () if record is None else record.targets
+
+
+def left_behind(source: Source, read_as: str, targets: Container[str]) -> str | None:
+    """The format of an earlier source that the output can no longer be turned back into.
+
+    None where there is none, where it is the format that is read, or where one of the targets is
+    it. What a sidecar is good for ends where its repo is converted on to a third format.
+    """
+    record = _record_of(source)
+    if record is None or record.source.format in targets or record.source.format == read_as:
+        return None
+    return record.source.format
+
+
+def _record_of(source: Source) -> ProvenanceRecord | None:
     if source.kind(PROVENANCE) is not Kind.FILE:
-        return ()
+        return None
     try:
-        return parse_provenance(source.read(PROVENANCE, _MAX_META)).targets
+        return parse_provenance(source.read(PROVENANCE, _MAX_META))
     except RlconvertError:
-        return ()
+        return None
 
 
 def stale(problem: str) -> StaleProvenance:

@@ -162,6 +162,24 @@ def test_the_sidecar_keeps_no_folder_of_this_machine(tmp_path: Path) -> None:
     assert json.loads(text)["options"] == {"image-map": "images.json"}
 
 
+def test_the_way_back_to_an_earlier_source_is_not_lost_in_silence(tmp_path: Path) -> None:
+    """A -> B -> C: by B's output A could be had back, by C's only B; the report says so."""
+
+    def losses(made: Conversion) -> list[str]:
+        return [f"{what}: {why}" for _, what, _, why in made.report.notes if what == "origin"]
+
+    run(FIXTURES / "registry", tmp_path / "b", "nemo")
+    for target in ("verifiers", "nemo"):
+        made = run(tmp_path / "b", tmp_path / target, target, read_as="nemo")
+        assert losses(made) == [
+            "origin: what an earlier conversion kept, to give its own source back, stays behind"
+        ]
+        assert made.exit_code(strict=True) is ExitCode.LOSS
+    assert not losses(run(tmp_path / "b", tmp_path / "home", "harbor", read_as="nemo"))
+    run(FIXTURES / "registry", tmp_path / "both", "harbor", "nemo")
+    assert not losses(run(tmp_path / "both", tmp_path / "on", "verifiers"))
+
+
 # --- who is recognised, and what is found -----------------------------------------------------
 
 
