@@ -7,8 +7,9 @@ from io import BytesIO
 from typing import BinaryIO
 
 from .errors import UnsafePath
-from .files import FileTree, changed, check_path, make_tree, parents, printable
+from .files import Blob, FileTree, changed, check_path, make_tree, parents, printable
 from .model import Origin
+from .pointers import is_pointer, not_fetched
 from .source import (
     Item,
     Kind,
@@ -52,16 +53,23 @@ class MemorySource:
             return kind_of_entry(entry)
         return Kind.FOLDER if not path or self._tree.has_folder(path) else None
 
-    def read(self, path: str, limit: int) -> bytes:
+    def _blob(self, path: str) -> Blob:
         file = self._tree.file(path)
         if file is None:
             raise not_a_file(path)
-        if file.blob.size > limit:
-            raise too_big(path, file.blob.size, limit)
-        return file.blob.read()
+        return file.blob
+
+    def read(self, path: str, limit: int) -> bytes:
+        blob = self._blob(path)
+        if blob.size > limit:
+            raise too_big(path, blob.size, limit)
+        data = blob.read()
+        if is_pointer(data, blob.size):
+            raise not_fetched(path)
+        return data
 
     def read_at(self, path: str, start: int, size: int) -> bytes:
-        data = self.read(path, 1 << 62)[start : start + size]
+        data = self._blob(path).read()[start : start + size]
         if len(data) != size:
             raise changed(path)
         return data

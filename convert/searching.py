@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .errors import ReadError
+from .errors import ReadError, RlconvertError
+from .pointers import NOT_FETCHED
 from .source import BOOKKEEPING, Item, Kind, Source
+
+_ROWS = (".jsonl", ".parquet", ".zip", ".tar", ".tar.gz", ".tgz")
+"""What files that hold tasks are called."""
+
+_MAX_FOLDERS = 2_000
 
 
 def items_to_search(source: Source, folder: str) -> list[Item]:
@@ -34,3 +40,21 @@ def marked_folders(source: Source, mark: str, folder: str, depth: int) -> Iterat
             yield path
         elif depth > 1:
             yield from marked_folders(source, mark, path, depth - 1)
+
+
+def unfetched(source: Source) -> RlconvertError | None:
+    """The error for a Git LFS pointer where tasks would be, or None where there is none."""
+    todo = [""]
+    for folder in todo:
+        above = f"{folder}/" if folder else ""
+        for item in items_to_search(source, folder):
+            path = above + item.name
+            if item.kind is Kind.FILE and item.name.endswith(_ROWS):
+                try:
+                    source.open(path).close()
+                except RlconvertError as error:
+                    if error.reason == NOT_FETCHED:
+                        return error
+            elif item.kind is Kind.FOLDER and (folder or item.name not in BOOKKEEPING):
+                todo += [path] if len(todo) < _MAX_FOLDERS else []
+    return None

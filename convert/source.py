@@ -1,7 +1,8 @@
 """Where tasks are read from: a folder, which may be a snapshot of a Hub repo.
 
 A source lists and reads; it never follows a link, never runs anything, and never reads outside
-its root. What it hands out has safe names, and links that stay inside.
+its root. What it hands out has safe names, links that stay inside, and no Git LFS pointer for a
+file.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import BinaryIO, Protocol
 
-from .errors import Malformed, ReadError, RlconvertError, TooBig, UnsafePath, UsageError
+from .errors import ReadError, RlconvertError, TooBig, UnsafePath, UsageError
 from .files import (
     EAGER_BYTES,
     Blob,
@@ -34,6 +35,7 @@ from .files import (
 )
 from .links import bad_links
 from .model import Origin
+from .pointers import MARK, SIZES, is_pointer, not_fetched
 
 MAX_DEPTH = 64
 """Folders below a task's own; deeper trees are refused."""
@@ -43,9 +45,6 @@ MAX_FILE = 50 * 10**9
 
 MAX_LINE = 1 << 28
 """Bytes of one line of a row file."""
-
-LFS_MARK = b"version https://git-lfs.github.com/spec/v1"
-LFS_POINTER_BYTES = range(100, 1025)
 
 BOOKKEEPING = frozenset({".git", ".cache", ".rlconvert"})
 """Top-level folders of a repo that belong to git, to the Hub client or to us, never to a layout."""
@@ -186,34 +185,31 @@ class FolderSource:
                 left -= len(piece)
         if left != 1:
             raise changed(name)
-        return b"".join(pieces)
+        data = b"".join(pieces)
+        if is_pointer(data, size):
+            raise not_fetched(path)
+        return data
 
     def read_at(self, path: str, start: int, size: int) -> bytes:
         if self.kind(path) is not Kind.FILE:
             raise not_a_file(path)
-        name = printable(path)
-        with open_regular(self._at(path), name) as descriptor:
-            try:
-                data = os.pread(descriptor, size, start)
-            except OSError as error:
-                raise unreadable(path, error) from error
+        with open_regular(self._at(path), printable(path)) as descriptor:
+            data = _pread(descriptor, size, start, path)
         if len(data) != size:
-            raise changed(name)
+            raise changed(printable(path))
         return data
 
     def lines(self, path: str) -> Iterator[bytes]:
-        if self.kind(path) is not Kind.FILE:
-            raise not_a_file(path)
-        with (
-            open_regular(self._at(path), printable(path)) as descriptor,
-            open(descriptor, "rb", closefd=False) as file,
-        ):
+        with self.open(path) as file:
             yield from bounded_lines(file, path)
 
     def open(self, path: str) -> BinaryIO:
         if self.kind(path) is not Kind.FILE:
             raise not_a_file(path)
         with open_regular(self._at(path), printable(path)) as descriptor:
+            size = os.fstat(descriptor).st_size
+            if size in SIZES and is_pointer(_pread(descriptor, len(MARK), 0, path), size):
+                raise not_fetched(path)
             return open(os.dup(descriptor), "rb")
 
     def tree(
@@ -270,19 +266,12 @@ def checked(tree: FileTree, on_fault: OnFault | None) -> FileTree:
         tree = tree.without(*gone)  # and look again: what is gone may have held a link back
 
 
-def _pointers(tree: FileTree) -> Iterator[Malformed]:
-    for path, entry in tree.entries.items():
-        if (
-            isinstance(entry, File)
-            and entry.blob.size in LFS_POINTER_BYTES
-            and entry.blob.read().startswith(LFS_MARK)
-        ):
-            yield Malformed(
-                "this is a Git LFS pointer, not the file it stands for",
-                reason="lfs-pointer",
-                file=path,
-                remedy="Fetch the object (`git lfs pull`) and convert again",
-            )
+def _pointers(tree: FileTree) -> Iterator[RlconvertError]:
+    for path, entry in tree:
+        if not isinstance(entry, File) or entry.blob.size not in SIZES:
+            continue
+        if is_pointer(entry.blob.read(), entry.blob.size):
+            yield not_fetched(path)
 
 
 def bounded_lines(file: BinaryIO, path: str) -> Iterator[bytes]:
@@ -292,6 +281,13 @@ def bounded_lines(file: BinaryIO, path: str) -> Iterator[bytes]:
             if len(line) > MAX_LINE:
                 raise too_big(path, len(line), MAX_LINE)
             yield line
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _pread(descriptor: int, size: int, start: int, path: str) -> bytes:
+    try:
+        return os.pread(descriptor, size, start)
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,10 @@ from rlconvert import source as module
 from rlconvert.errors import Malformed, ReadError, RlconvertError, SourceChanged, TooBig, UnsafePath
 from rlconvert.files import EAGER_BYTES, Blob, Entry, File, FileTree, Link, make_tree
 from rlconvert.memory import MemorySource
-from rlconvert.source import LFS_MARK, FolderSource, Item, Kind, Source
+from rlconvert.pointers import MARK
+from rlconvert.source import FolderSource, Item, Kind, Source
 
-POINTER = LFS_MARK + b"\noid sha256:" + b"0" * 64 + b"\nsize 12345\n"
+POINTER = MARK + b"\noid sha256:" + b"0" * 64 + b"\nsize 12345\n"
 
 
 def put(tree: FileTree, root: Path) -> None:
@@ -159,8 +161,8 @@ def test_what_a_source_says(tmp_path: Path) -> None:
 def test_pointers_are_told_from_files_that_speak_of_them(tmp_path: Path) -> None:
     entries: dict[str, Entry] = {
         "pointer": File(Blob(POINTER)),
-        "short": File(Blob(LFS_MARK + b"\n")),
-        "long": File(Blob(LFS_MARK + b"\n" + b"x" * 2000)),
+        "short": File(Blob(MARK + b"\n")),
+        "long": File(Blob(MARK + b"\n" + b"x" * 2000)),
         "about": File(Blob(b"# " + POINTER)),
     }
     for source in both(tmp_path, make_tree(entries)):
@@ -170,6 +172,15 @@ def test_pointers_are_told_from_files_that_speak_of_them(tmp_path: Path) -> None
         faults: list[RlconvertError] = []
         assert list(source.tree("", on_fault=faults.append).entries) == ["about", "long", "short"]
         assert [fault.file for fault in faults] == ["pointer"]
+        ways: list[Callable[[str], object]] = [
+            partial(source.read, limit=999),
+            source.open,
+            lambda path, source=source: list(source.lines(path)),  # type: ignore[misc]
+        ]
+        for way in ways:
+            with pytest.raises(Malformed, match="pointer: this is a Git LFS pointer"):
+                way("pointer")
+        assert source.read("about", 999) == b"# " + POINTER
 
 
 def test_what_is_left_out_may_have_held_a_link_back(tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ def find_archives(source: Source) -> Archives:
 
 def set_alone(source: Source, path: str) -> Archives:
     """One archive, whatever stands beside it; `Malformed` when it holds no tasks."""
+    source.open(path).close()  # it says itself when it was not fetched, or cannot be read
     if path.endswith(TABLE):
         if task_table(source, path) is not None:
             return Archives(tables=(Table(name="", files=(path,)),))

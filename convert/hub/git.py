@@ -20,7 +20,7 @@ from pathlib import Path
 from rlconvert.address import HubAddress
 from rlconvert.errors import HubError, HubUnavailable, Malformed
 from rlconvert.files import printable
-from rlconvert.source import LFS_MARK, LFS_POINTER_BYTES
+from rlconvert.pointers import MARK, SIZES
 
 from .errors import explained
 from .snapshots import Snapshot, check_fetched, claim, clear, on_disk, resolved
@@ -224,8 +224,8 @@ def _all_done(futures: Sequence[Future[None]]) -> None:
 
 def _pointers(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*"):
-        if path.is_symlink() or not path.is_file() or path.stat().st_size not in LFS_POINTER_BYTES:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size not in SIZES:
             continue
         with path.open("rb") as file:
-            if file.read(len(LFS_MARK)) == LFS_MARK:
+            if file.read(len(MARK)) == MARK:
                 yield path

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlconvert.errors import Malformed, UnsafePath
+from rlconvert.errors import UnsafePath
 from rlconvert.files import (
     Blob,
     Entry,
@@ -28,13 +28,12 @@ from rlconvert.files import (
 )
 from rlconvert.hub.write import SAMPLE, OnDisk, RemoteFile
 from rlconvert.links import check_links, copies, links_to_nothing
+from rlconvert.pointers import is_pointer, not_fetched
 from rlconvert.proof.published import ATTRIBUTES, OUTSIDE, digest_of, members, outline
 from rlconvert.repair import recorded
 from rlconvert.sink import OURS
 from rlconvert.source import (
     BOOKKEEPING,
-    LFS_MARK,
-    LFS_POINTER_BYTES,
     MAX_FILE,
     FolderSource,
     Kind,
@@ -205,13 +204,8 @@ def _hashed(source: FolderSource, path: str) -> OutFile:
         raise too_big(path, status.st_size, MAX_FILE)
     blob = Blob.of_file(str(full), status.st_size, status.st_mtime_ns, name=printable(path))
     file = OutFile.of(blob, str(full))
-    if blob.size in LFS_POINTER_BYTES and file.sample.startswith(LFS_MARK):
-        raise Malformed(
-            "this is a Git LFS pointer, not the file it stands for",
-            reason="lfs-pointer",
-            file=printable(path),
-            remedy="Fetch the object (`git lfs pull`) and publish again",
-        )
+    if is_pointer(file.sample, blob.size):
+        raise not_fetched(path, "publish again")
     return file
 
 

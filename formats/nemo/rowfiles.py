@@ -19,6 +19,7 @@ from rlconvert.errors import RlconvertError, UsageError
 from rlconvert.files import check_path
 from rlconvert.format import Options
 from rlconvert.model import Taskset
+from rlconvert.pointers import NOT_FETCHED
 from rlconvert.searching import items_to_search
 from rlconvert.source import BOOKKEEPING, Kind, Source
 
@@ -301,5 +302,5 @@ def _is_rows(source: Source, path: str) -> bool:
             take_apart(parse_line(line, path, number))
             return True
     except RlconvertError as error:
-        return error.reason not in ("rollout", "no-request")
+        return error.reason not in ("rollout", "no-request", NOT_FETCHED)
     return False
