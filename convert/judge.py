@@ -37,6 +37,8 @@ class Verdict:
 
     `versions` are of every package that took part. A fault is of no single task and makes the
     verdict red as a task does that fails; a warning does not. No task at all is no success.
+    `graders` are what computes the rewards, where that is something beside the tasks: their tag
+    promises it too.
     """
 
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -44,6 +46,7 @@ class Verdict:
     tasks: tuple[TaskVerdict, ...] = ()
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    graders: tuple[str, ...] = ()
 
     @property
     def failures(self) -> tuple[TaskVerdict, ...]:

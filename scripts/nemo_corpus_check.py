@@ -188,10 +188,12 @@ def compare(
             components[path] = components.get(path) or verdict.component
         for path, component in components.items():
             owners[str(repo / path)] = repo
-            asked.append(json.dumps({"path": str(repo / path), "component": component}) + "\n")
-    question, answers = work / "asked", work / "answers"
-    question.write_text("".join(asked), encoding="utf-8")
-    command = [python, str(JUDGE), str(question), str(answers)]
+            known = [] if component is None else [component]
+            question = {"path": str(repo / path), "components": known, "routed": False}
+            asked.append(json.dumps(question) + "\n")
+    questions, answers = work / "asked", work / "answers"
+    questions.write_text("".join(asked), encoding="utf-8")
+    command = [python, str(JUDGE), str(questions), str(answers)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         tally.wrong(f"the judge failed: {done.stderr[-500:]}")

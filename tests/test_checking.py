@@ -54,6 +54,7 @@ class Said(Answer):
     tasks: tuple[tuple[str, str | None], ...]
     faults: tuple[str, ...] = ()
     versions: Mapping[str, str] = {}
+    graders: tuple[str, ...] = ()
 
 
 def fake(*arguments: str) -> Judge:
@@ -66,6 +67,7 @@ def fake(*arguments: str) -> Judge:
             python="3",
             tasks=tuple(TaskVerdict(*each) for each in said.tasks),
             faults=said.faults,
+            graders=said.graders,
         )
 
     return Judge(requirements=("fake==1.0",), pythons=("3",), proof="", scripts=SCRIPTS, hear=hear)
@@ -378,8 +380,11 @@ def test_card(ask: Ask, repo: Path) -> None:
     assert b"| NeMo Gym | `fake 1.0` | 3 | 1 of 1 | loads |" in card
     assert card.partition(PROOF)[0] == before.partition(PROOF)[0]
     assert card.partition(PROOF_END)[2] == before.partition(PROOF_END)[2]
-    ask('{"tasks": [["hello", "no"]]}')
-    assert b"0 of 1 | **does not load**" in (repo / "README.md").read_bytes()
+    assert b"the rewards come from" not in card
+    ask('{"tasks": [["hello", "no"]], "graders": ["servers/a", "b | c"]}')
+    card = (repo / "README.md").read_bytes()
+    assert b"0 of 1 | **does not load**" in card
+    assert b"In NeMo Gym the rewards come from `servers/a`, `b \\| c`." in card
 
 
 def test_a_record_of_other_files_is_not_shown(ask: Ask, repo: Path) -> None:

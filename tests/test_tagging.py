@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,17 @@ def test_earned_by_a_record_of_these_files(repo: Path) -> None:
     assert found["openenv"].lack is Lack.NO_RECORD
     (repo / "README.md").write_text("a card is outside")
     assert deserved(earned(FolderSource(str(repo)))) == (ENVIRONMENT, "harbor", "nemo-gym")
+
+
+def test_the_evidence_names_what_computes_the_rewards(repo: Path) -> None:
+    """The tag promises it, too; a few are named where there are many."""
+    one = record(repo, replace(FINE, graders=("servers/a",)))
+    many = record(repo, replace(FINE, graders=tuple(f"servers/{name}" for name in "abcdefg")))
+    found = judged(repo, harbor=one, nemo=many)
+    assert found["harbor"].evidence.endswith("2 of 2 tasks load, graded by servers/a")
+    assert found["nemo-gym"].evidence.endswith(
+        "graded by servers/a, servers/b, servers/c, servers/d, servers/e and 2 more"
+    )
 
 
 def test_a_record_of_other_files_does_not_count(repo: Path) -> None:

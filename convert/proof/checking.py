@@ -74,6 +74,7 @@ class Checked:
             "failures": [{"task": each.task, "reason": each.reason} for each in said.failures],
             "faults": list(said.faults),
             "warnings": list(said.warnings),
+            "graders": list(said.graders),
             "seconds": round(self.seconds, 1),
         }
 
@@ -224,6 +225,7 @@ def heard(judge: Judge, python: str, source: FolderSource, enclosure: Enclosure)
         ),
         faults=tuple(map(clean, verdict.faults)),
         warnings=tuple(map(clean, verdict.warnings)),
+        graders=tuple(map(clean, verdict.graders)),
     )
 
 

@@ -34,7 +34,10 @@ class FailureRecord(Record):
 
 
 class CheckRecord(Record):
-    """One framework's verdict on the files with this digest; `by` is the version that asked."""
+    """One framework's verdict on the files with this digest; `by` is the version that asked.
+
+    `graders` are what computes the rewards, where that is something beside the tasks.
+    """
 
     by: str
     versions: dict[str, str]
@@ -47,6 +50,7 @@ class CheckRecord(Record):
     failures: tuple[FailureRecord, ...] = ()
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    graders: tuple[str, ...] = ()
 
 
 class ChecksRecord(BaseModel):
@@ -73,6 +77,7 @@ def record_of(verdict: Verdict, digest: str, *, network_blocked: bool) -> CheckR
         ),
         faults=verdict.faults[:_MOST],
         warnings=verdict.warnings[:_MOST],
+        graders=verdict.graders[:_MOST],
     )
 
 
@@ -115,6 +120,12 @@ def _loads(checks: Mapping[str, CheckRecord], digest: str, titles: Mapping[str, 
     lines = [
         "What the frameworks themselves said of the files of this repo:",
         table(("framework", "versions", "Python", "tasks loaded", "verdict"), rows),
+    ]
+    lines += [
+        f"In {in_text(titles.get(name, name))} the rewards come from "
+        f"{', '.join(map(in_code, record.graders))}."
+        for name, record in valid.items()
+        if record.graders
     ]
     open_to = [titles.get(name, name) for name, each in valid.items() if each.network != "blocked"]
     if open_to:

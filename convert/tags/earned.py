@@ -21,6 +21,9 @@ from rlconvert.source import FolderSource
 ENVIRONMENT = "rl-environment"
 """Goes with every tag of a framework: by it a repo is found on the Hub."""
 
+_FEW = 5
+"""So many graders are named in the evidence; the record has them all."""
+
 FORMER = "environment"
 """What `ENVIRONMENT` was called for two weeks; noted where it is read, never written."""
 
@@ -118,7 +121,7 @@ def _found(title: str, record: CheckRecord | None, digest: str | None) -> tuple[
     if sound != record.passed:
         return Lack.CONTRADICTS, f"the record ({who}) contradicts itself"
     if record.passed:
-        return None, f"{who}: {record.loaded:,} of {record.total:,} tasks load"
+        return None, f"{who}: {record.loaded:,} of {record.total:,} tasks load{_graded(record)}"
     if record.loaded < record.total:
         said = f"{who}: {record.loaded:,} of {record.total:,} tasks load"
         first = next(iter(record.failures), None)
@@ -126,6 +129,12 @@ def _found(title: str, record: CheckRecord | None, digest: str | None) -> tuple[
     if record.faults:
         return Lack.FAULTY, f"{who}: {record.faults[0]}"
     return Lack.NO_TASK, f"{who}: it finds no task"
+
+
+def _graded(record: CheckRecord) -> str:
+    """What computes the rewards, where the tag claims it."""
+    few, more = record.graders[:_FEW], len(record.graders) - _FEW
+    return f", graded by {', '.join(few)}" * bool(few) + f" and {more} more" * (more > 0)
 
 
 def _who(record: CheckRecord) -> str:

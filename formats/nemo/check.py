@@ -21,10 +21,12 @@ from rlconvert.source import FolderSource, Kind
 from .layout import AGENT, LayoutError
 from .parse import HarborAgent, parse_config, parse_row
 from .rowcheck import hear_rows
+from .servers import AGENTS
 
 _ENVIRONMENTS, _CONFIG = "environments", "config.yaml"
 _DEFAULT_TASKS = "tasks"
 _MAX_YAML = 1 << 20
+_BY_HARBOR = f"{AGENTS}/{AGENT} (the tests of each task, run by Harbor)"
 
 
 class _RowFault(Answer):
@@ -73,7 +75,7 @@ def hear(hearing: Hearing) -> Verdict:
     source = hearing.source
     groups, faults = _environments(hearing)
     rows = hear_rows(hearing)
-    warnings = rows.warnings
+    warnings, graders = rows.warnings, rows.graders
     tasks: dict[str, TaskVerdict] = {}
     versions: Mapping[str, str] = rows.versions
     python = rows.python
@@ -81,6 +83,7 @@ def hear(hearing: Hearing) -> Verdict:
         said = _asked(hearing, folder, names)
         versions = {"nemo-gym": said.nemo_gym, "harbor": said.harbor}
         python = said.python
+        graders.add(_BY_HARBOR)
         faults += said.faults
         for environment in said.environments:
             faults += _faults_of(environment)
@@ -99,6 +102,7 @@ def hear(hearing: Hearing) -> Verdict:
         tasks=(*tasks.values(), *rows.tasks),
         faults=(*faults, *rows.faults),
         warnings=tuple(warnings),
+        graders=tuple(sorted(graders)),
     )
 
 

@@ -77,18 +77,77 @@ def test_fixtures_are_green(tmp_path: Path) -> None:
     assert not reasons(verdict)
     assert verdict.loaded == len(verdict.tasks) == 5 + 4 + 8
     assert verdict.versions == {"nemo-gym": "0.7.0"}
+    assert verdict.graders == (
+        "resources_servers/echo (code of the repo, which was not run)",
+        "resources_servers/mcqa",
+    )
     brought = "the repo brings the code of resources_servers/echo, which is not run"
     assert any(brought in each for each in verdict.warnings), verdict.warnings
 
 
-def test_rows_without_a_config_are_green(tmp_path: Path) -> None:
+def test_rows_whose_server_nothing_names_are_red(tmp_path: Path) -> None:
+    """Whatever their fields look like: a rollout ends with `No agent specified for rows`."""
     out = written({"more.jsonl": (NEMO / "ambiguous" / "train.jsonl").read_bytes()}, tmp_path,
                   NEMO / "bare")  # fmt: skip
     verdict = heard(out)
-    assert not reasons(verdict)
     assert verdict.loaded == len(verdict.tasks) == 4
-    for warning in ("train.jsonl: no config lists its rows", "could be graded by any of"):
+    assert not verdict.graders
+    assert [fault.partition(":")[0] for fault in verdict.faults] == ["more.jsonl", "train.jsonl"]
+    assert all("nothing names the server that grades 2 of its 2" in each for each in verdict.faults)
+    for warning in ("train.jsonl: no config of the repo lists", "could be graded by any of"):
         assert any(warning in each for each in verdict.warnings), verdict.warnings
+
+
+NAMED: dict[str, dict[str, object]] = {
+    "by_agent": {"agent_ref": {"name": "mcqa_simple_agent"}},
+    "by_source": {"task_source": "mcqa_simple_agent"},
+    "by_server": {"task_source": "mcqa"},
+    # Its config wants a model to judge with, which only a run names.
+    "judged": {"agent_ref": {"name": "abstention_simple_agent"}},
+}
+NOT_NAMED: dict[str, dict[str, object]] = {
+    "of_an_older_release": {"agent_ref": {"name": "turing_vif_simple_agent"}},
+    "of_two_configs": {"agent_ref": {"name": "gymnasium_agent"}},
+    "a_model": {"task_source": "policy_model"},
+    "no_name": {"agent_ref": {"type": "responses_api_agents"}},
+}
+
+
+def test_rows_may_name_what_nemo_gym_ships(tmp_path: Path) -> None:
+    options = [{"A": "one"}, {"B": "two"}]
+    files = {
+        f"{name}.jsonl": row(options=options, question="?", **said)
+        for name, said in (NAMED | NOT_NAMED).items()
+    }
+    verdict = heard(lay(tmp_path / "repo", repo_of(files)))
+    assert verdict.graders == ("resources_servers/abstention", "resources_servers/mcqa")
+    named = [fault.partition(".jsonl: nothing names the server")[0] for fault in verdict.faults]
+    assert sorted(named) == sorted(NOT_NAMED)
+
+
+def test_a_config_may_stand_on_one_that_nemo_gym_ships(tmp_path: Path) -> None:
+    agent = CONFIG[CONFIG.index(b"demo_simple_agent") :].replace(b"name: demo}", b"name: mcqa}")
+    config = b"config_paths: [resources_servers/mcqa/configs/mcqa.yaml]\n" + agent
+    config = config.replace(b"data/demo", b"rows/demo")
+    files = {"environments/demo/config.yaml": config, "rows/demo/rows.jsonl": row()}
+    verdict = heard(lay(tmp_path / "repo", repo_of(files)))
+    assert verdict.graders == ("resources_servers/mcqa",)
+    # The config that it stands on lists rows as well, which are not here.
+    assert all("mcqa_simple_agent" in each for each in verdict.faults), verdict.faults
+
+
+def test_a_server_without_its_program_is_red(tmp_path: Path) -> None:
+    """What the repo brings hides what NeMo Gym has under the same name."""
+    files = repo_of({**environment("demo", row()), "resources_servers/mcqa/task_data.py": b""})
+    faults = heard(lay(tmp_path / "hidden", files)).faults
+    assert any("the repo brings resources_servers/mcqa, and no resources_servers/mcqa/app.py" in
+               each for each in faults), faults  # fmt: skip
+    config = CONFIG.replace(b"mcqa:", b"gymnasium:").replace(b"      grading_mode", b"      more")
+    faults = heard(
+        lay(tmp_path / "none", repo_of(environment("demo", row(), config=config)))
+    ).faults
+    assert any("resources_servers/gymnasium of NeMo Gym has no app.py" in each
+               for each in faults), faults  # fmt: skip
 
 
 def test_every_damage_is_red_and_nothing_else(tmp_path: Path) -> None:
@@ -173,6 +232,10 @@ def test_written_rows_and_task_folders_in_one_repo(tmp_path: Path) -> None:
     assert not reasons(verdict)
     assert {each.task for each in verdict.tasks} == {"hello", "a", "b"}
     assert verdict.versions == {"nemo-gym": "0.7.0", "harbor": "0.25.0"}
+    assert verdict.graders == (
+        "resources_servers/mcqa",
+        "responses_api_agents/harbor_agent_general (the tests of each task, run by Harbor)",
+    )
     manifest.write_text(text.replace("simple_agent-train", "others"))
     (reason,) = reasons(heard(out))
     assert "gym env validate: no report:" in reason

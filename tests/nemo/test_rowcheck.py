@@ -18,7 +18,16 @@ from strategies.files import lay
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "nemo"
 DEMO = "environments/demo/config.yaml"
-CLEAN: dict[str, Any] = {"accepted": True, "why": None, "lost": [], "schema": None, "unknown": []}
+CLEAN: dict[str, Any] = {
+    "accepted": True,
+    "why": None,
+    "lost": [],
+    "schema": None,
+    "unknown": [],
+    "route": None,
+    "grader": None,
+}
+ECHO = "resources_servers/echo"
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -54,7 +63,10 @@ class Told:
                 yield json.dumps(said)
 
     def _datasets(self, config: str) -> list[dict[str, str]]:
-        return [{"path": DATA, "component": "mcqa"}] if config == DEMO else []
+        if config == DEMO:
+            return [{"path": DATA, "component": "mcqa"}]
+        echo = "resources_servers/echo/data/example.jsonl"
+        return [{"path": echo, "component": "echo"}] * (config == f"{ECHO}/configs/echo.yaml")
 
     def note(self, name: str, text: str) -> str:
         self._notes[name] = text
@@ -96,7 +108,8 @@ def test_every_row_is_a_task_by_the_name_the_reader_has(demo: Path) -> None:
     said, told = verdict(demo)
     assert said.tasks == tuple(map(TaskVerdict, ("one", "two", f"{DATA}:3")))
     assert said.passed
-    assert told.job["rows"] == [{"path": f"{demo}/{DATA}", "component": "mcqa"}]
+    assert said.graders == ("resources_servers/mcqa",)
+    assert told.job["rows"] == [{"path": f"{demo}/{DATA}", "components": ["mcqa"], "routed": False}]
 
 
 @pytest.mark.parametrize(
@@ -125,12 +138,27 @@ def test_counts_are_compared(demo: Path) -> None:
     assert found.faults == (f"{DATA}: 3 lines, NeMo Gym reads 2 rows",)
 
 
-def test_another_server(demo: Path) -> None:
+@pytest.mark.parametrize(
+    ("component", "problem"),
+    [
+        ("string_match", f"for NeMo Gym the rows of {DATA} are graded by string_match, not mcqa"),
+        (None, f"nothing names the server that grades the rows of {DATA}"),
+    ],
+)
+def test_another_server(component: str | None, problem: str, demo: Path) -> None:
     def change(config: dict[str, Any]) -> None:
-        config["datasets"][0]["component"] = None
+        config["datasets"][0]["component"] = component
 
-    (fault,) = verdict(demo, config=change)[0].faults
-    assert fault == f"{DEMO}: for NeMo Gym the rows of {DATA} are graded by None, not mcqa"
+    assert verdict(demo, config=change)[0].faults == (f"{DEMO}: {problem}",)
+
+
+def test_a_server_that_only_nemo_gym_finds(tmp_path: Path) -> None:
+    """By a config of its own, which the repo's names and we do not have."""
+    chained = CONFIG[CONFIG.index(b"demo_simple_agent") :].replace(b"name: demo}", b"name: mcqa}")
+    chained = b"config_paths: [resources_servers/mcqa/configs/mcqa.yaml]\n" + chained
+    found, _ = verdict(lay(tmp_path / "repo", repo_of({DEMO: chained, DATA: row()})))
+    assert found.passed
+    assert found.graders == ("resources_servers/mcqa",)
 
 
 def test_what_is_said_of_a_config(demo: Path) -> None:
@@ -152,26 +180,56 @@ def test_a_config_left_out_of_the_answer(demo: Path) -> None:
 def test_the_code_of_the_repo_is_named_and_not_asked() -> None:
     found, told = verdict(FIXTURES / "agents")
     components = {
-        asked["path"].rpartition("/")[2]: asked["component"] for asked in told.job["rows"]
+        asked["path"].rpartition("/")[2]: asked["components"] for asked in told.job["rows"]
     }
-    assert components == {"train.jsonl": "mcqa", "validation.jsonl": "mcqa", "example.jsonl": None}
-    assert told.job["brought"] == ["resources_servers/echo"]
+    assert components == {
+        "train.jsonl": ["mcqa"],
+        "validation.jsonl": ["mcqa"],
+        "example.jsonl": [],
+    }
+    assert told.job["brought"] == [ECHO]
     assert len(found.tasks) == 5
+    assert f"{ECHO} (code of the repo, which was not run)" in found.graders
     assert [each for each in found.warnings if "is not run" in each]
 
 
-def test_rows_without_a_config() -> None:
+# --- rows that no config lists ------------------------------------------------------------------
+
+
+def test_rows_without_a_server_earn_nothing() -> None:
+    """Though their fields fit one server alone."""
     found, told = verdict(FIXTURES / "bare")
     undeclared = [{"path": "train.jsonl", "component": "structured_outputs"}]
     assert told.job["undeclared"] == undeclared
-    assert (found.passed, len(found.tasks)) == (True, 2)
-    assert [each for each in found.warnings if "no config lists its rows" in each]
+    (asked,) = told.job["rows"]
+    assert (asked["components"], asked["routed"]) == (["structured_outputs"], True)
+    (fault,) = found.faults
+    assert fault.startswith("train.jsonl: nothing names the server that grades 2 of its 2 rows: ")
+    assert "they have neither agent_ref nor task_source" in fault
+    assert "name it in environments/NAME/config.yaml" in fault
+    assert (found.passed, found.loaded, found.graders) == (False, 2, ())
+
+
+def test_rows_that_name_their_server() -> None:
+    by_name = {"route": "so_simple_agent", "grader": "structured_outputs"}
+    found, _ = verdict(FIXTURES / "bare", row=lambda said: said.update(by_name))
+    assert found.passed
+    assert found.graders == ("resources_servers/structured_outputs",)
+    assert [each for each in found.warnings if "no config of the repo lists its rows" in each]
+
+
+def test_a_name_that_nobody_has_names_no_server() -> None:
+    found, _ = verdict(FIXTURES / "bare", row=on_line(2, route="gone_simple_agent"))
+    (fault,) = found.faults
+    assert "2 of its 2 rows" in fault
+    assert "NeMo Gym's own configs have no agent or server gone_simple_agent" in fault
 
 
 def test_rows_that_anybody_could_grade() -> None:
     found, told = verdict(FIXTURES / "ambiguous")
     assert told.job["undeclared"] == []
-    assert [each["component"] for each in told.job["rows"]] == [None]
+    assert [each["components"] for each in told.job["rows"]] == [[]]
+    assert not found.passed
     assert [each for each in found.warnings if "could be graded by any of" in each]
 
 

@@ -5,13 +5,15 @@
 JOB is a JSON object: `repo`; `configs`, paths of configs in it; `brought`, the components (as
 `resources_servers/NAME`) whose code the repo brings: that code is not run; `undeclared`, a list of
 `{path, component}`: rows that no config declares, with the server (or agent) that grades them;
-`rows`, files as `nemo_rows.py` is asked about them.
+`rows`, files as `nemo_rows.py` is asked about them, but that the components of a file which configs
+declare are those that NeMo Gym finds, less the ones that are brought.
 
-Each config goes through NeMo Gym's own parser. Each server and agent in it must be one that NeMo
-Gym has or the repo brings. Each instance with datasets is resolved to the agent that would run its
-rows, as it is at the start of a rollout. Then `gym env validate` and `gym dataset collate` run, and
-what they report is compared with the lines of the files (they end with status 0 in many a failure).
-Undeclared rows are collated with a config of our own, which declares them on their server.
+Each config goes through NeMo Gym's own parser. Each server and agent in it must have its program,
+in NeMo Gym or, where the repo brings its code, there. Each instance with datasets is resolved to
+the agent that would run its rows, as it is at the start of a rollout. Then `gym env validate` and
+`gym dataset collate` run, and what they report is compared with the lines of the files (they end
+with status 0 in many a failure). Undeclared rows are collated with a config of our own, which
+declares them on their server.
 
 ANSWER is a line of JSON on all this, and then the lines of `nemo_rows.py`. Written for nemo-gym
 0.7.0.
@@ -59,17 +61,23 @@ def component_of(instance: Any, by_name: Mapping[str, Any]) -> str | None:
     return None if server is None else str(next(iter(server.resources_servers)))
 
 
-def homeless(every: Collection[Any], brought: Collection[str]) -> Iterator[str]:
-    """Servers and agents whose code is nowhere."""
+def homeless(every: Collection[Any], repo: Path, brought: Collection[str]) -> Iterator[str]:
+    """Servers and agents whose program is nowhere: nothing would compute a reward."""
     from nemo_gym import PARENT_DIR
 
     for instance in every:
         if instance.SERVER_TYPE not in (SERVERS, AGENTS):
             continue
-        for name in getattr(instance, instance.SERVER_TYPE):
+        for name, settings in getattr(instance, instance.SERVER_TYPE).items():
             home = f"{instance.SERVER_TYPE}/{name}"
-            if home not in brought and not Path(PARENT_DIR, home).is_dir():
+            program = f"{home}/{settings.entrypoint}"
+            if home in brought:  # it hides NeMo Gym's own, all of it
+                if not (repo / program).is_file():
+                    yield f"{instance.name}: the repo brings {home}, and no {program}"
+            elif not Path(PARENT_DIR, home).is_dir():
                 yield f"{instance.name}: NeMo Gym has no {home}, and the repo brings none"
+            elif not Path(PARENT_DIR, program).is_file():
+                yield f"{instance.name}: {home} of NeMo Gym has no {settings.entrypoint}"
 
 
 def unrouted(parsed: Any, instance: Any) -> Iterator[str]:
@@ -94,7 +102,7 @@ def judge_config(config: str, repo: Path, root: Path, brought: Collection[str]) 
     except Exception as error:
         faults.append(f"{type(error).__name__}: {error}")
         return found
-    faults += homeless(every, brought)
+    faults += homeless(every, repo, brought)
     by_name = {each.name: each for each in every}
     counted = Counted()
     missing = False
@@ -161,6 +169,23 @@ def judge_undeclared(files: list[dict[str, str]], root: Path) -> dict[str, Any]:
     return {"config": "", "faults": faults, "warnings": [], "datasets": files}
 
 
+def graded(
+    rows: dict[str, Any], repo: Path, found: list[dict[str, Any]], brought: Collection[str]
+) -> None:
+    """Put the components that NeMo Gym finds in the place of ours."""
+    path = Path(rows["path"]).relative_to(repo).as_posix()
+    said = {
+        dataset["component"]
+        for config in found
+        if config["config"]
+        for dataset in config["datasets"]
+        if dataset["path"] == path
+    }
+    components = sorted(said - {None}) or rows["components"]
+    homes = {each: each if "/" in each else f"{SERVERS}/{each}" for each in components}
+    rows["components"] = [each for each in components if homes[each] not in brought]
+
+
 def main(job_file: str, answer_file: str) -> None:
     """Judge what the job names."""
     job = json.loads(Path(job_file).read_bytes())
@@ -177,6 +202,8 @@ def main(job_file: str, answer_file: str) -> None:
             "python": platform.python_version(),
             "configs": found,
         }
+        for rows in job["rows"]:
+            graded(rows, repo, found, job["brought"])
         from nemo_rows import answers  # it imports NeMo Gym, which now knows its root
 
         with Path(answer_file).open("w", encoding="utf-8") as out:

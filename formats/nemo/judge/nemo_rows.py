@@ -2,12 +2,14 @@
 
     PYTHON nemo_rows.py ASKED ANSWERS
 
-ASKED is a line of JSON per file: `{"path": ..., "component": ... or null}`; the component grades
-the rows and is a server, or an agent written `responses_api_agents/NAME`. ANSWERS is a line per
-row: `path`, `line`, `accepted` (the request model of a rollout takes it), `why` it does not, `lost`
-(what it took in as something else, or not at all), `schema` (why the component's own row schema,
-applied as it is to rows that a server declares, does not take it), `unknown` (keys which that
-schema does not know). Written for nemo-gym 0.7.0.
+ASKED is a line of JSON per file: `{"path": ..., "components": [...], "routed": ...}`. The
+components grade the rows; each is a server, or an agent written `responses_api_agents/NAME`. With
+`routed` a component that a row itself names takes their place. ANSWERS is a line per row: `path`,
+`line`, `accepted` (the request model of a rollout takes it), `why` it does not, `lost` (what it
+took in as something else, or not at all), `schema` (why a component's own row schema, applied as it
+is to rows that a server declares, does not take it), `unknown` (keys which that schema does not
+know), and with `routed` the `route` that the row names, and its `grader`. Written for nemo-gym
+0.7.0.
 """
 
 # The framework is no dependency, and not in the type checkers' environment.
@@ -18,7 +20,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +29,15 @@ from nemo_gym import PARENT_DIR
 from nemo_gym.base_resources_server import BaseRunRequest
 from nemo_gym.episode_types import TaskId, is_materialized_task_row
 from nemo_gym.task_data import TaskDataValidator, load_task_data_schema
+from nemo_named import graded_by, route_of
 
 SERVERS = "resources_servers"
 MOST = 300
 
 
-def schema_of(component: str | None) -> Any:
+@cache
+def schema_of(component: str) -> Any:
     """The shipped row schema of a component, if there is one."""
-    if component is None:
-        return None
     home = component if "/" in component else f"{SERVERS}/{component}"
     return load_task_data_schema(Path(PARENT_DIR, home))
 
@@ -81,10 +84,10 @@ def by_schema(row: Any, component: str, adapter: Any) -> tuple[str | None, list[
     return said and said[:MOST], sorted(report.unknown_keys)
 
 
-def judged(line: str, component: str | None, adapter: Any) -> dict[str, Any]:
+def judged(line: str, components: Sequence[str], *, routed: bool) -> dict[str, Any]:
     """The answer on one row."""
     answer: dict[str, Any] = {"accepted": False, "why": None, "lost": [], "schema": None}
-    answer["unknown"] = []
+    answer |= {"unknown": [], "route": None, "grader": None}
     try:
         row = json.loads(line)
         inner = request_in(row)
@@ -93,20 +96,27 @@ def judged(line: str, component: str | None, adapter: Any) -> dict[str, Any]:
         said = " ".join(str(error).split())[:MOST]
         return answer | {"why": f"{type(error).__name__}: {said}"}
     answer |= {"accepted": True, "lost": list(lost(inner, parsed))}
-    if component is not None and adapter is not None:
-        answer["schema"], answer["unknown"] = by_schema(row, component, adapter)
+    if routed and (route := route_of(row)) is not None:
+        answer |= {"route": route, "grader": graded_by(route)}
+    if answer["grader"] is not None:
+        components = [answer["grader"]]
+    for component in components:
+        adapter = schema_of(component)
+        if adapter is not None:
+            misfit, unknown = by_schema(row, component, adapter)
+            answer["schema"] = answer["schema"] or misfit
+            answer["unknown"] = sorted({*answer["unknown"], *unknown})
     return answer
 
 
 def answers(asked: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """A line for every row of every file."""
     for each in asked:
-        path, component = each["path"], each["component"]
-        adapter = schema_of(component)
+        path, components, routed = each["path"], each["components"], each["routed"]
         with Path(path).open(encoding="utf-8", errors="surrogateescape", newline="\n") as rows:
             for number, line in enumerate(rows, 1):
                 where = {"path": path, "line": number}
-                yield json.dumps(where | judged(line, component, adapter)) + "\n"
+                yield json.dumps(where | judged(line, components, routed=routed)) + "\n"
 
 
 def main(asked_file: str, answers_file: str) -> None:
