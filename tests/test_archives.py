@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -176,6 +178,37 @@ def test_the_report_tells_of_the_archives(tmp_path: Path) -> None:
     said = {note.detail for note in found.notes}
     assert said == {"x.parquet", "x.parquet: language, source"}
     assert run.report.any_loss
+
+
+def plain_zip(files: FileTree, above: str = "") -> bytes:
+    """A zip file as `zipfile` makes it of names and texts: without modes."""
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for path, entry in files:
+            if isinstance(entry, File):
+                archive.writestr(above + path, entry.blob.read())
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", ["set.zip", "x.parquet"])
+def test_the_report_tells_of_zip_files_without_modes(name: str, tmp_path: Path) -> None:
+    """Their scripts are told by their first line; of those with modes nothing is said."""
+    (tmp_path / "in").mkdir()
+    if name == "set.zip":
+        (tmp_path / "in" / name).write_bytes(plain_zip(task("alpha"), "alpha/"))
+    else:
+        table(tmp_path / "in" / name, [("alpha", plain_zip(task("alpha")))])
+    out = tmp_path / "out"
+    run = api.convert(str(tmp_path / "in"), str(out), to=["harbor"])
+    assert any("keep no executable bit" in reason for _, _, _, reason in run.report.notes)
+    modes = {path.name: path.stat().st_mode & 0o100 for path in out.rglob("*") if path.is_file()}
+    assert (modes["run"], modes["test.sh"], modes["instruction.md"]) == (0o100, 0, 0)
+    for layout in ("zipped set", "zips_in_rows", "tarred set", "shards"):
+        (tmp_path / layout).mkdir()
+        LAYOUTS[layout](tmp_path / layout)
+        found = unpacked(FolderSource(str(tmp_path / layout)))
+        assert isinstance(found, ArchiveSource)
+        assert not [note for note in found.notes if "executable bit" in note.reason]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

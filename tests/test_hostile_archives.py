@@ -201,13 +201,36 @@ def test_an_encrypted_zip_is_refused() -> None:
 
 
 def test_a_zip_without_modes_is_read() -> None:
+    """Nothing that it says of modes, kinds of files or links means anything."""
     out = BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        info = zipfile.ZipInfo("task.toml")
-        info.create_system = 0
-        info.external_attr = 0o120777 << 16  # means nothing there
+        for name, data in (("task.toml", b"x"), ("tests/test.sh", b"#!/bin/sh\n"), ("a", b"")):
+            info = zipfile.ZipInfo(name)
+            info.create_system = 0
+            info.external_attr = 0o120777 << 16
+            archive.writestr(info, data)
+    assert tree_of_archive(out.getvalue()) == FileTree(
+        {
+            "a": text_file(""),
+            "task.toml": text_file("x"),
+            "tests/test.sh": text_file("#!/bin/sh\n", executable=True),
+        }
+    )
+
+
+@pytest.mark.parametrize("said", [0o644, 0o755, 0o100644])
+def test_a_zip_with_a_single_mode_has_modes(said: int) -> None:
+    """Of a file: then a script without the bit is meant to have none. Of none: nobody said it."""
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("task.toml", b"x")
+        archive.writestr("script", b"#!/bin/sh\n")
+        info = zipfile.ZipInfo("other")
+        info.create_system, info.external_attr = 3, said << 16
         archive.writestr(info, b"x")
-    assert tree_of_archive(out.getvalue()) == FileTree({"task.toml": text_file("x")})
+    tree = tree_of_archive(out.getvalue())
+    assert tree.entries["script"] == text_file("#!/bin/sh\n", executable=said == 0o644)
+    assert tree.entries["other"] == text_file("x", executable=said == 0o755)
 
 
 def test_a_huge_cell_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ from .finding import (
 )
 from .index import ArchiveIndex, What
 from .members import check_unpacked
+from .modes import without_modes
 from .parquet import task_table
 from .reading import Contents
 
@@ -111,7 +112,7 @@ class ArchiveSource:
 
     @property
     def origin(self) -> Origin:
-        """That of the folder; what is in archives has modes, whatever the Hub keeps."""
+        """That of the folder; what is in archives has the modes that those keep."""
         read = self.found.tables or self.found.sets
         origin = self._inner.origin
         return replace(origin, modes_inferred=False) if read else origin
@@ -306,6 +307,9 @@ def _notes(source: Source, found: Archives) -> Iterator[Note]:
         reason = "tasks were taken out of zip or tar files; those files are not carried"
         detail = ", ".join(found.sets)
         yield Note(field="files", fate=Fate.TRANSLATED, reason=reason, detail=detail)
+    if modeless := ", ".join(without_modes(source, found)):
+        reason = "zip files that keep no executable bit; files that begin with #! have it"
+        yield Note(field="files", fate=Fate.TRANSLATED, reason=reason, detail=modeless)
     if found.unread:
         reason = f"archives of tasks beside {found.beside} were not read, and carried as they are"
         yield Note(field="files", fate=Fate.EXACT, reason=reason, detail=", ".join(found.unread))

@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from lzma import LZMAError
 from typing import BinaryIO
 
@@ -16,7 +17,8 @@ from rlconvert.source import Kind
 from .members import Member, check_unpacked, damaged, named, refused
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-_UNIX = 3
+_UNIX = (3, 19)  # and Darwin
+_SCRIPT = b"#!"
 _MAX_TARGET = 4096
 FAULTS = (
     zipfile.BadZipFile,
@@ -42,9 +44,38 @@ def opened_zip(file: BinaryIO) -> Iterator[zipfile.ZipFile]:
 
 
 def zip_members(archive: zipfile.ZipFile) -> Iterator[Member]:
-    """The members of a zip file, in the order of its directory; a link's target is read."""
+    """The members of a zip file, in the order of its directory; a link's target is read.
+
+    Where it has no modes, files that begin with ``#!`` are executable.
+    """
+    modes = has_modes(archive)
     for number, info in enumerate(archive.infolist()):
-        yield _member(archive, number, info)
+        member = _member(archive, number, info)
+        if not modes and member.kind is Kind.FILE and _is_script(archive, info):
+            member = replace(member, executable=True)
+        yield member
+
+
+def has_modes(archive: zipfile.ZipFile) -> bool:
+    """Whether who made it said which files are executable: on Windows nobody does.
+
+    Nor does a program that gives a file its text and no mode; what it then writes is no mode of
+    any kind of file.
+    """
+    files = (_mode(info) for info in archive.infolist() if not info.is_dir())
+    return any(stat.S_IFMT(mode) or mode & 0o111 for mode in files)
+
+
+def _mode(info: zipfile.ZipInfo) -> int:
+    return info.external_attr >> 16 if info.create_system in _UNIX else 0
+
+
+def _is_script(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bool:
+    try:
+        with archive.open(info) as file:
+            return file.read(len(_SCRIPT)) == _SCRIPT
+    except FAULTS:
+        return False  # whoever reads all of it says why it cannot be
 
 
 def _member(archive: zipfile.ZipFile, number: int, info: zipfile.ZipInfo) -> Member:
@@ -57,7 +88,7 @@ def _member(archive: zipfile.ZipFile, number: int, info: zipfile.ZipInfo) -> Mem
         return Member(path="", fault=refused(info.filename, "a file without a name"))
     if info.flag_bits & 1:
         return Member(path=path, fault=refused(path, "an encrypted file"))
-    mode = info.external_attr >> 16 if info.create_system == _UNIX else 0
+    mode = _mode(info)
     form = stat.S_IFMT(mode)
     if form == stat.S_IFLNK:
         if info.file_size > _MAX_TARGET:
