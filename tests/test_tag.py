@@ -389,6 +389,6 @@ def test_the_command(hub: Hub, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert f"Proposed: {hub.url}/datasets/alice/set/discussions/1" in done.stdout
     assert "which rl-environment was called before" in done.stdout
-    assert done.stderr == "rlconvert: downloading alice/set\n"
+    assert done.stderr == "rlconvert: comparing alice/set with its records\n"
     new = CARD.format("[environment, rl-environment, harbor]").encode()
     assert card_at(hub, "refs/pr/1") == new

@@ -20,6 +20,8 @@ from rlconvert.errors import (
 )
 from rlconvert.files import printable
 
+from .patience import limit_waiting
+
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -35,7 +37,7 @@ _BAD_CARD = "Invalid metadata in README.md"
 def explained(
     address: HubAddress, on_disk: OnDisk, *, writing: bool = False
 ) -> Generator[None, None, None]:
-    """Turn whatever the client raises about `address` into one of our errors."""
+    """Turn whatever the client raises about `address` into one of our errors, in finite time."""
     from huggingface_hub.errors import (
         EntryNotFoundError,
         HfHubHTTPError,
@@ -48,6 +50,7 @@ def explained(
     http_error: type[Exception] = HfHubHTTPError.__bases__[0]
     # The client wraps what goes wrong with an upload, and the HTTP library what with the network.
     raised = (OSError, EntryNotFoundError, XetDownloadError, RuntimeError, http_error)
+    limit_waiting()
     try:
         yield
     except raised as error:

@@ -52,11 +52,13 @@ def clone_dataset(
     dest: Path,
     endpoint: str | None = None,
     token: str | bool | None = None,
+    large: bool = True,
 ) -> Snapshot:
     """`fetch_dataset` by git, which must be installed; files, links and modes are the commit's.
 
-    The whole repo comes, also for an address with a path. A repo that was only ever written over
-    HTTP has no modes and no links; the `Snapshot` says so. `Malformed` for a repo with submodules.
+    Without `large`, pointers stand in the place of what is kept in LFS. The whole repo comes, also
+    for an address with a path. A repo that was only ever written over HTTP has no modes and no
+    links; the `Snapshot` says so. `Malformed` for a repo with submodules.
     """
     created = claim(dest)
     try:
@@ -67,7 +69,8 @@ def clone_dataset(
             found = resolved(address, endpoint, token)
             git = _Git(Path(work), dest, address, _header(token))
             git.check_out(found.url, found.commit, address.revision)
-            _fetch_large(found.repo_id, found.commit, dest, endpoint, token)
+            if large:
+                _fetch_large(found.repo_id, found.commit, dest, endpoint, token)
         check_fetched(address, dest, None, links=True)
     except BaseException:
         clear(dest, remove=created)

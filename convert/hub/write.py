@@ -8,9 +8,11 @@ asking again.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import quote
@@ -32,6 +34,7 @@ SAMPLE = 512
 
 KIND = "dataset"
 _ASKED_AT_ONCE = 256
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,19 +165,37 @@ def list_files(address: HubAddress, access: Access) -> dict[str, RemoteFile]:
 
 def read_file(address: HubAddress, path: str, access: Access) -> bytes:
     """The bytes of a small file at the address's revision."""
+    with client(address, access) as api:
+        return _got(api, address, path, access)
+
+
+def hash_files(address: HubAddress, paths: Iterable[str], access: Access) -> dict[str, str]:
+    """The SHA-256 of small files at the address's revision, by path."""
+    with client(address, access) as api, ThreadPoolExecutor(_AT_ONCE) as pool:
+
+        def digest(path: str) -> tuple[str, str]:
+            return path, sha256(_got(api, address, path, access)).hexdigest()
+
+        try:
+            return dict(pool.map(digest, paths))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _got(api: HfApi, address: HubAddress, path: str, access: Access) -> bytes:
     from huggingface_hub import hf_hub_url
     from huggingface_hub.utils import (  # type: ignore[attr-defined]
         hf_raise_for_status,
         http_backoff,
     )
 
-    with client(address, access) as api:
-        place = hf_hub_url(
-            address.repo_id, path, repo_type=KIND, revision=address.revision, endpoint=api.endpoint
-        )
-        answer = http_backoff("GET", place, headers=_headers(access))
-        hf_raise_for_status(answer)
-        return bytes(answer.content)
+    place = hf_hub_url(
+        address.repo_id, path, repo_type=KIND, revision=address.revision, endpoint=api.endpoint
+    )
+    answer = http_backoff("GET", place, headers=_headers(access))
+    hf_raise_for_status(answer)
+    return bytes(answer.content)
 
 
 def upload_modes(

@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 from rlconvert.errors import CheckFailed, UnsafePath
@@ -71,10 +72,11 @@ def outline(source: FolderSource) -> FileTree:
     return make_tree(entries)
 
 
-def layout_digest(source: FolderSource) -> str:
+def layout_digest(source: FolderSource, *, known: Mapping[str, str] = MappingProxyType({})) -> str:
     """A digest of paths and bytes; modes are left out: the Hub's HTTP side keeps none.
 
-    Links are followed; one that cannot be is taken as it is written.
+    Links are followed; one that cannot be is taken as it is written. `known` has the SHA-256, by
+    path, of files in the place of which something else stands here.
     """
     tree = outline(source)
     faulty = [fault.file for fault in bad_links(tree) if fault.file is not None]
@@ -83,10 +85,28 @@ def layout_digest(source: FolderSource) -> str:
     ends |= {path: Member(end, Kind.FILE) for path, end in copies(sound)}
     ends |= {path: Member(path, Kind.LINK) for path in (*faulty, *links_to_nothing(sound))}
     return digest_of(
-        (path, member.kind, _blob(source, member)[0].sha256)
+        (path, member.kind, known.get(member.path) or _blob(source, member)[0].sha256)
         for path, member in ends.items()
         if path not in OUTSIDE and not (path == ATTRIBUTES and only_lfs(source))
     )
+
+
+def listed_digest(files: Mapping[str, str], attributes: bytes) -> str:
+    """`layout_digest` of a repo without links, by the SHA-256 of its files that are `in_layout`.
+
+    `attributes` is its root `.gitattributes`, or empty.
+    """
+    left_out = {ATTRIBUTES} if _only_lfs(attributes.split(b"\n")) else frozenset[str]()
+    return digest_of(
+        (path, Kind.FILE, sha256)
+        for path, sha256 in files.items()
+        if in_layout(path) and path not in left_out
+    )
+
+
+def in_layout(path: str) -> bool:
+    """Whether a file could be of a layout: it is not for the Hub's pages, nor bookkeeping."""
+    return path not in OUTSIDE and path.partition("/")[0] not in BOOKKEEPING
 
 
 def digest_of(files: Iterable[tuple[str, Kind, str]]) -> str:
@@ -102,7 +122,11 @@ def only_lfs(source: FolderSource) -> bool:
     """Whether the root's `.gitattributes` says how bytes travel, and nothing of what they are."""
     if source.kind(ATTRIBUTES) is not Kind.FILE:
         return False
-    rules = (line.split() for line in source.lines(ATTRIBUTES) if not line.startswith(b"#"))
+    return _only_lfs(source.lines(ATTRIBUTES))
+
+
+def _only_lfs(lines: Iterable[bytes]) -> bool:
+    rules = (line.split() for line in lines if not line.startswith(b"#"))
     return all(b"filter=lfs" in rule and _LFS_RULE.issuperset(rule[1:]) for rule in rules if rule)
 
 

@@ -20,7 +20,7 @@ from rlconvert.files import Blob
 from rlconvert.format import format_names, get_format
 from rlconvert.hub.git import clone_dataset
 from rlconvert.hub.pulls import open_pulls
-from rlconvert.hub.snapshots import Snapshot, fetch_dataset
+from rlconvert.hub.snapshots import fetch_dataset
 from rlconvert.hub.write import (
     Access,
     Put,
@@ -33,13 +33,13 @@ from rlconvert.hub.write import (
 )
 from rlconvert.proof.checking import Checked, check
 from rlconvert.proof.enclosure import Limits
-from rlconvert.proof.records import CHECKS
 from rlconvert.sink import replace_file
 from rlconvert.source import FolderSource, Kind
 
 from .earned import Earned, earned, earned_by
 from .edit import tags_of, with_tags
 from .header import CARD
+from .remote import read_small, remote_checks, remote_digest
 from .review import Review, Standing, review
 
 _MAX_CARD = 4 << 20
@@ -155,8 +155,8 @@ def tag(
             reason="no-such-source",
             remedy="Give a folder, or org/name[@revision]",
         )
-    fetch = fetch_dataset if bare == address else clone_dataset
-    return _of_dataset(place, wish, asking, access or Access(), step, fetch)
+    by_git = bare != address
+    return _of_dataset(place, wish, asking, access or Access(), step, by_git=by_git)
 
 
 def _of_folder(source: FolderSource, wish: Wish) -> TagRun:
@@ -180,7 +180,8 @@ def _of_dataset(
     asking: Asking | None,
     access: Access,
     on_step: OnStep,
-    fetch: Callable[..., Snapshot],
+    *,
+    by_git: bool,
 ) -> TagRun:
     _check_revision(place, wish)
     dataset = find_dataset(place, access)
@@ -194,15 +195,23 @@ def _of_dataset(
     place = replace(place, repo_id=dataset.repo_id)
     pinned = replace(place, revision=dataset.commit)
     files = list_files(pinned, access)
-    card = read_file(pinned, CARD, access) if CARD in files else b""
-    found: Mapping[str, Earned] = earned_by({}, None)
+    card = read_small(pinned, CARD, files, access, most=_MAX_CARD)
+    found: Mapping[str, Earned]
     missing: tuple[Checked, ...] = ()
-    if asking is not None or CHECKS in files:
+    if asking is not None:
         on_step(f"downloading {place.repo_id}")
         with tempfile.TemporaryDirectory(prefix="rlconvert-") as work:
             copy = Path(work, "repo")
+            fetch = clone_dataset if by_git else fetch_dataset
             fetch(pinned, dest=copy, endpoint=access.endpoint, token=access.token)
-            found, missing = _found(FolderSource(str(copy)), asking, on_step)
+            found, missing = _asked(FolderSource(str(copy)), asking, on_step)
+    else:
+        records = remote_checks(pinned, files, access)
+        digest = None
+        if records:
+            on_step(f"comparing {place.repo_id} with its records")
+            digest = remote_digest(pinned, files, access, by_git=by_git)
+        found = earned_by(records, digest)
     run, new = _reviewed(f"{place.repo_id}@{dataset.commit[:12]}", card, found, missing, wish)
     if new == card or not (wish.write or wish.as_pr):
         return run
@@ -240,12 +249,10 @@ def _check_revision(place: HubAddress, wish: Wish) -> None:
         )
 
 
-def _found(
-    source: FolderSource, asking: Asking | None, on_step: OnStep
+def _asked(
+    source: FolderSource, asking: Asking, on_step: OnStep
 ) -> tuple[dict[str, Earned], tuple[Checked, ...]]:
     """What the files have earned, and the frameworks that could not be asked."""
-    if asking is None:
-        return earned(source), ()
     every = [name for name in format_names() if get_format(name).judge is not None]
     run = check(
         source.root,
