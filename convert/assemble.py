@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from .archives.packing import ARCHIVED, Packing, card_rows, is_ours, section
-from .card import Card, grading_section, render
+from .card import Card, fates_section, grading_section, origin_section, render
 from .data import Data
 from .errors import Malformed, RlconvertError, WriteError
 from .files import Blob, FileTree, Link, parents
@@ -230,6 +230,8 @@ class Assembler:
                 self._report.note(target, "", ARCHIVED)
             rows = [card_rows(places)]  # viewers show rows of one kind of file or none
         if sections:
+            sections.insert(0, origin_section(repo))
+            sections.append(fates_section(self._report, self._ways))
             if self._report.weaknesses:
                 sections.append(grading_section(self._report.weaknesses))
             card = Card(

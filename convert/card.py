@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .data import Data
-from .format import CardRows, CardSection
-from .report import Tally
+from .format import CardRows, CardSection, FieldFate
+from .model import Repo
+from .report import Report, Tally, by_fate
 
 HEADER = re.compile(r"^(\s*---(?:\r\n|\r|\n))([\S\s]*?)((?:\r\n|\r|\n)---[ \t]*(\r\n|\n|$))")
 """As the Hub's client finds it; the header is the second group."""
@@ -21,6 +22,9 @@ MAX_DEPTH = 50
 
 PROOF, PROOF_END = b"<!-- rlconvert:proof -->", b"<!-- /rlconvert:proof -->"
 """What stands between them is made from records, and made again by every check."""
+
+REPO = "ORG/NAME"
+"""What commands call the repo while nobody has said where it will be."""
 
 UNPROVED = "Nothing yet: `rlconvert check` asks the frameworks themselves."
 
@@ -113,6 +117,48 @@ def with_proof(card: bytes, text: str) -> bytes | None:
     if not begin or not end or again:
         return None
     return b"".join([before, PROOF, b"\n", text.encode(), b"\n", PROOF_END, after])
+
+
+def origin_section(repo: Repo) -> CardSection:
+    """Whose work it is: the repo, its revision, and the licence it is under."""
+    origin = repo.origin
+    where = f"a folder called {in_code(origin.label)}"
+    if origin.url and origin.commit:
+        where = f"<{origin.url}>, revision {in_code(origin.commit)}"
+    text = f"""\
+The tasks are those of {where}.
+They are the work of its authors, to whom they are to be credited; those that a task names stand in
+its own files. Licence, as the source states it: {in_code(repo.licence or "none is stated")}."""
+    return CardSection("Where it comes from", text)
+
+
+def fates_section(
+    report: Report, ways: Mapping[str, Mapping[str, Mapping[str, FieldFate]]]
+) -> CardSection:
+    """How many tasks went to each target, what became of their fields, and what was left out."""
+    rows: list[tuple[str, ...]] = []
+    for target, gone in report.ways.items():
+        for way, count in sorted(gone.items()):
+            rows += [
+                (target, f"{count:,}", in_text(fields), kind.value, in_text(reason))
+                for kind, reason, fields in by_fate(ways[target][way])
+            ]
+    for (target, path, kind, reason), tally in report.sorted_notes():
+        of = f"{tally.count:,}" if tally.examples[0] else ""
+        rows.append((target, of, in_text(path), kind.value, in_text(reason)))
+    out = sorted(report.refused.items(), key=lambda item: (item[0].target, -item[1].count))
+    for key, tally in [*report.unreadable.items(), *out]:
+        because = f"{in_text(tally.detail)}; among them {', '.join(map(in_code, tally.examples))}"
+        fate = "refused" if key.target else "unreadable"
+        rows.append((key.target, f"{tally.count:,}", "all", fate, because))
+    counts = ", ".join(f"{name} {report.converted(name):,}" for name in report.targets)
+    said = f"Of {report.read:,} tasks, those that went to each target: {counts}."
+    head = ("target", "tasks", "fields", "fate", "because")
+    return CardSection(
+        "What became of the tasks",
+        f"{said} *Exact* is unchanged, *translated* means the same in another form, *delegated* is "
+        f"read from the source's own files, *dropped* is lost.\n\n{table(head, rows)}",
+    )
 
 
 def grading_section(weaknesses: Mapping[str, Tally]) -> CardSection:

@@ -19,6 +19,7 @@ from .soundness import Weakness
 
 LOSS_SCHEMA = 1
 _EXAMPLES = 3
+_NAMED = 12
 
 
 @dataclass(slots=True)
@@ -203,6 +204,20 @@ class Report:
 
     def _line(self, record: Mapping[str, object]) -> None:
         self._write(json_line(record))
+
+
+def by_fate(fates: Mapping[str, FieldFate]) -> Iterator[tuple[Fate, str, str]]:
+    """The fates of a way, each with its reason and the fields that have it, in a few words.
+
+    The fields of the largest group are called all others where they are many.
+    """
+    grouped: dict[tuple[Fate, str], list[str]] = {}
+    for path, fate in fates.items():
+        grouped.setdefault((fate.fate, fate.reason), []).append(path)
+    most = max(grouped.values(), key=len, default=[])
+    for (kind, reason), paths in grouped.items():
+        rest = paths is most and len(paths) > _NAMED
+        yield kind, reason, "all other fields" if rest else ", ".join(paths)
 
 
 def json_line(record: Mapping[str, object]) -> bytes:

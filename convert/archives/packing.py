@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rlconvert.card import REPO
 from rlconvert.format import CardRows, CardSection, Fate, Note
 from rlconvert.sink import Sink, writing
 
@@ -123,7 +125,7 @@ def card_rows(places: Sequence[str]) -> CardRows:
 def section(targets: Sequence[str]) -> CardSection:
     """What the card says of them, before it says what is true of the folders."""
     commands = "\n".join(
-        f"rlconvert convert org/name OUT --from {target} --to {target}" for target in targets
+        f"rlconvert convert {REPO} OUT --from {target} --to {target}" for target in targets
     )
     one = "\nOUT is for one framework then." if len(targets) > 1 else ""
     text = f"""\
@@ -132,7 +134,7 @@ folder as a gzipped tar file, with modes, links and empty folders. No framework 
 there: what is said below is of the folders. They come out with
 
 ```bash
-pip install rlconvert
+pip install rlconvert=={version("rlconvert")}
 {commands}
 ```{one}"""
     return CardSection("The tasks are in archives", text)

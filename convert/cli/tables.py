@@ -11,7 +11,7 @@ from rlconvert.files import printable
 from rlconvert.format import Fate
 from rlconvert.inspection import Inspection
 from rlconvert.pipe import Conversion
-from rlconvert.report import Key, Report, Tally
+from rlconvert.report import Key, Report, Tally, by_fate
 from rlconvert.there_and_back import RoundTrip
 
 if TYPE_CHECKING:
@@ -65,14 +65,9 @@ def _fates(run: Conversion) -> Table:
     table = _table("field", "fate", "tasks", "because")
     for target in run.targets:
         for way, count in sorted(run.report.ways[target].items()):
-            grouped: dict[tuple[Fate, str], list[str]] = {}
-            for path, fate in run.formats[target].ways[way].items():
-                if fate.fate is not Fate.EXACT:
-                    grouped.setdefault((fate.fate, fate.reason), []).append(path)
-            most = max(grouped.values(), key=len, default=[])
-            for (fate_kind, reason), paths in grouped.items():
-                rest = paths is most and len(paths) > _MOST
-                named = "all other fields" if rest else ", ".join(paths)
+            fates = run.formats[target].ways[way]
+            told = {path: fate for path, fate in fates.items() if fate.fate is not Fate.EXACT}
+            for fate_kind, reason, named in by_fate(told):
                 table.add_row(named, fate_kind.value, f"{count:,}", reason)
     for (_, path, fate_kind, reason), tally in run.report.sorted_notes():
         of = f"{tally.count:,}" if tally.examples[0] else ""

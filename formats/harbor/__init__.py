@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rlconvert.format import Aim, Finding, Format, Options, Reader, Writer
+from rlconvert.format import Aim, Finding, Format, Option, Options, Reader, Writer
 from rlconvert.formats.taskfolder.choices import BASE_IMAGE
 from rlconvert.formats.taskfolder.fates import IDENTITY, REBUILT, REFUSALS, SCORED
 from rlconvert.formats.taskfolder.scrutiny import host_access, weaknesses
@@ -67,7 +67,12 @@ FORMAT = Format(
     writer=_writer,
     ways=MappingProxyType({"identity": IDENTITY, "rebuilt": REBUILT, "scored": SCORED}),
     refusals=REFUSALS,
-    writer_options=(BASE_IMAGE,),
+    writer_options=(
+        Option(
+            name="repo-id", help="The Hub repo (org/name) the output is for; the card names it."
+        ),
+        BASE_IMAGE,
+    ),
     judge=JUDGE,
     host_access=host_access,
     weaknesses=weaknesses,

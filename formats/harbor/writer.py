@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rlconvert.format import (
-    AddEntry,
     Aim,
     Fate,
     Outcome,
-    PutFile,
     PutTree,
     Refusal,
-    RepoNote,
+    RepoPart,
     Written,
 )
-from rlconvert.formats.taskfolder.choices import base_image_from
+from rlconvert.formats.taskfolder.choices import base_image_from, repo_id_from
 from rlconvert.formats.taskfolder.folder import FORMAT
+from rlconvert.formats.taskfolder.graders import graders, scored_by
 from rlconvert.formats.taskfolder.layouts import MANIFEST, REGISTRY
 from rlconvert.formats.taskfolder.registries import (
     dataset_entries,
@@ -38,6 +37,10 @@ from rlconvert.formats.taskfolder.saying import (
 )
 from rlconvert.model import Native, Repo, Task
 
+from .card import reward_section, use_section
+
+CARD = "README.md"
+
 
 class HarborWriter:
     """Alone in its output, a task of Harbor's own goes back to where it stood.
@@ -50,6 +53,7 @@ class HarborWriter:
         self._alone = aim.alone
         self._home = aim.home
         self._base_image = base_image_from(aim.options)
+        self._repo_id = repo_id_from(aim.options)
 
     def task(self, task: Task, tasksets: tuple[str, ...]) -> Written | Refusal:
         folder = folder_of(task, self._base_image)
@@ -69,7 +73,11 @@ class HarborWriter:
             way=folder.way or "identity",
             id=name,
             native=Native(path, tree),
-            parts=(PutTree(path, tree), *listed(FORMAT, task.id, path, tasksets)),
+            parts=(
+                PutTree(path, tree),
+                *listed(FORMAT, task.id, path, tasksets),
+                *graders(FORMAT, task),
+            ),
             notes=(
                 *own_extras(task, Fate.EXACT),
                 *git_links(task, Fate.EXACT),
@@ -79,20 +87,29 @@ class HarborWriter:
             ),
         )
 
-    def close(self, outcome: Outcome) -> Iterator[PutFile | AddEntry | RepoNote]:
-        """`registry.json` names what is there: verbatim where nothing was left out."""
+    def close(self, outcome: Outcome) -> Iterator[RepoPart]:
+        """`registry.json` names what is there: verbatim where nothing was left out.
+
+        What goes back to where it stood keeps the card it had.
+        """
         # The sidecar brought the files of no task back, and there was no registry among them.
+        datasets: list[str] = []
         came_back = self._home and (self._repo.format != FORMAT or REGISTRY in self._repo.shared)
         if self._home and REGISTRY in outcome.shared:
             yield from kept_registry(outcome)
         elif (self._repo.explicit and not came_back) or not self._alone:
-            yield from dataset_entries(FORMAT, self._repo, outcome)
+            entries = list(dataset_entries(FORMAT, self._repo, outcome))
+            yield from entries
+            datasets = [entry.key for entry in entries if entry.entry["tasks"]]
         if self._home and not outcome.complete and MANIFEST in outcome.shared:
             yield registry_note("dataset.toml still names the tasks that were left out")
+        if not self._home:
+            yield use_section(datasets, self._repo_id)
+            yield reward_section(scored_by(FORMAT, outcome))
 
     def owns(self, path: str) -> bool:
         # Another format's files of this name would become the registry of these tasks.
-        foreign = path == REGISTRY and not self._home
+        foreign = path in (REGISTRY, CARD) and not self._home
         return foreign or (not self._alone and path.startswith("tasks/"))
 
 

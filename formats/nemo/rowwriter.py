@@ -59,6 +59,7 @@ _SPLITS: Mapping[str, SplitType] = {
     "benchmark": "validation",
 }
 """What is not to be trained on stays so. Without a split rows are to be trained on."""
+_LEARNT_FROM: tuple[SplitType, ...] = ("train", "validation", "example")
 _BENCHMARK = (
     "a benchmark is written as validation: NeMo Gym's type benchmark demands a script that makes "
     "the rows"
@@ -199,6 +200,23 @@ class RowWriter:
 
     def close(self, outcome: Outcome) -> Iterator[RepoPart]:
         """Config and manifest of each environment, and how its rows' server was found."""
+        written = self._written(outcome)
+        if written:
+            yield from self._add_empty(written)
+        for name, files in written.items():
+            yield from self._environment_parts(name, files)
+        yield from what_was_found(self._repo.tasksets)
+
+    def servers(self, outcome: Outcome) -> dict[str, tuple[str, SplitType]]:
+        """The environments that were written: the server that grades each, and a split it has."""
+        found: dict[str, tuple[str, SplitType]] = {}
+        for name, files in self._written(outcome).items():
+            types = {self._entry(path, self._tasksets[key]).type for path, key, _, _ in files}
+            first: SplitType = next(each for each in _LEARNT_FROM if each in types)
+            found[name] = (files[0][2], first)
+        return found
+
+    def _written(self, outcome: Outcome) -> dict[str, list[Listed]]:
         written: dict[str, list[Listed]] = {}
         for path, file in outcome.row_files.items():
             mark, _, said = file.label.partition("\n")
@@ -206,11 +224,7 @@ class RowWriter:
                 key, component, rule = json.loads(said)
                 name = self._environment(self._tasksets[key], component, rule)
                 written.setdefault(name, []).append((path, key, component, rule))
-        if written:
-            yield from self._add_empty(written)
-        for name, files in written.items():
-            yield from self._environment_parts(name, files)
-        yield from what_was_found(self._repo.tasksets)
+        return written
 
     def _add_empty(self, written: dict[str, list[Listed]]) -> Iterator[RepoPart]:
         """The files that had no rows, beside those of their environment that have some."""

@@ -28,6 +28,7 @@ from rlconvert.format import (
     Written,
 )
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
+from rlconvert.formats.taskfolder.graders import graders, scored_by
 from rlconvert.formats.taskfolder.layouts import REGISTRY
 from rlconvert.formats.taskfolder.saying import (
     folder_of,
@@ -41,7 +42,7 @@ from rlconvert.links import links_to_nothing
 from rlconvert.model import Native, Repo, RowLine, Step, Task, Taskset
 from rlconvert.reward import Script, StepRewards
 
-from .card import reward_section, use_section
+from .card import reward_section, row_reward_section, row_use_section, use_section
 from .fates import FROM_ROW, REFUSALS
 from .layout import (
     AdoptedFrom,
@@ -128,7 +129,7 @@ class NemoWriter:
             way="delegated" if FOLDER in task.native else "rebuilt",
             id=name,
             native=Native(folder, tree, tuple(RowLine(row.path, row.line) for row in rows)),
-            parts=(PutTree(folder, tree), *rows),
+            parts=(PutTree(folder, tree), *rows, *graders(FORMAT, made.task)),
             notes=(
                 *self._notes(task, name, key),
                 *own_extras(task, Fate.DELEGATED),
@@ -275,7 +276,11 @@ class NemoWriter:
         yield from self._rows.close(outcome)
         if names:
             yield use_section(names, self._choices.repo_id)
-            yield reward_section()
+            yield reward_section(scored_by(FORMAT, outcome))
+        if not self._home and (servers := self._rows.servers(outcome)):
+            splits = {name: split for name, (_, split) in servers.items()}
+            yield row_use_section(splits, self._choices.repo_id)
+            yield row_reward_section({name: server for name, (server, _) in servers.items()})
 
     def _config(self, name: str, reward: str, entry: DatasetEntry) -> bytes:
         return config_yaml(

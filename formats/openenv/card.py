@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+
+from rlconvert.card import REPO
 from rlconvert.format import CardSection
 
 OPENENV, HARBOR = "0.10.0", "0.25.0"
@@ -10,8 +13,8 @@ OPENENV, HARBOR = "0.10.0", "0.25.0"
 
 def use_section(tasks: int, others: int, repo_id: str | None, key: str | None) -> CardSection:
     """How to run it: every command pinned."""
-    dataset = repo_id or "ORG/NAME"
-    more = "" if key is None else f" --reward-key {key}"
+    dataset = repo_id or REPO
+    more = "" if key is None else f" --reward-key {shlex.quote(key)}"
     count = f"{tasks} tasks" if tasks != 1 else "1 task"
     warning = ""
     if others:
@@ -37,11 +40,11 @@ removed."""
     return CardSection("Use with OpenEnv", text)
 
 
-def reward_section() -> CardSection:
+def reward_section(scorers: str) -> CardSection:
     """What produces the reward, and where it can differ from a run under Harbor alone."""
     text = """\
 Harbor runs the task and grades it; OpenEnv reports one finite number of that: the key given with
 `--reward-key`, else the only key there is, else the key `reward`. Without such a number a rollout
 has no reward, which is not a reward of 0. Tasks for which it could be another number than Harbor's
 were left out."""
-    return CardSection("The reward in OpenEnv", text)
+    return CardSection("The reward in OpenEnv", text + scorers)

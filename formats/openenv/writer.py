@@ -24,6 +24,7 @@ from rlconvert.format import (
 from rlconvert.formats.taskfolder.choices import base_image_from, repo_id_from
 from rlconvert.formats.taskfolder.folder import CONFIG, read_config
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
+from rlconvert.formats.taskfolder.graders import graders, scored_by
 from rlconvert.formats.taskfolder.layouts import REGISTRY
 from rlconvert.formats.taskfolder.saying import (
     folder_name,
@@ -76,7 +77,7 @@ class OpenEnvWriter:
             way=folder.way or "delegated",
             id=name,
             native=Native(path, tree),
-            parts=(PutTree(path, tree), ListItem(FORMAT, name)),
+            parts=(PutTree(path, tree), ListItem(FORMAT, name), *graders(FORMAT, task)),
             notes=(
                 *_notes(task, tree),
                 *own_extras(task, Fate.DELEGATED),
@@ -122,7 +123,7 @@ class OpenEnvWriter:
         if any(taskset.order is not None for taskset in self._repo.tasksets):
             yield _note("the order of tasks is that of their folders' names", "")
         yield use_section(mine, others, self._repo_id, self._key)
-        yield reward_section()
+        yield reward_section(scored_by(FORMAT, outcome))
 
     def owns(self, path: str) -> bool:
         if self._home:

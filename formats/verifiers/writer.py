@@ -25,6 +25,7 @@ from rlconvert.format import (
 from rlconvert.formats.taskfolder.choices import base_image_from, is_reference, repo_id_from
 from rlconvert.formats.taskfolder.folder import CONFIG, read_config
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
+from rlconvert.formats.taskfolder.graders import graders, scored_by
 from rlconvert.formats.taskfolder.layouts import REGISTRY
 from rlconvert.formats.taskfolder.registries import dataset_entries, kept_registry, listed
 from rlconvert.formats.taskfolder.saying import (
@@ -99,7 +100,11 @@ class VerifiersWriter:
             way=way,
             id=name,
             native=Native(path, theirs.tree),
-            parts=(PutTree(path, theirs.tree), *listed(FORMAT, task.id, path, tasksets)),
+            parts=(
+                PutTree(path, theirs.tree),
+                *listed(FORMAT, task.id, path, tasksets),
+                *graders(FORMAT, task),
+            ),
             notes=(
                 *_image_note(theirs.image),
                 *notes_of(theirs.tree, theirs.config, keys),
@@ -146,7 +151,7 @@ class VerifiersWriter:
             self._check_names(outcome)
         yield from entries
         yield use_section([entry.key for entry in entries], self._repo_id, self._key)
-        yield reward_section(self._key)
+        yield reward_section(self._key, scored_by(FORMAT, outcome))
 
     def _check_names(self, outcome: Outcome) -> None:
         """`WriteError` for two folders of one name, of which Harbor fetches neither.
