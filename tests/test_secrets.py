@@ -5,15 +5,18 @@ Every value here is made by the test, so that no file of this repo looks like it
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import random
 import re
 import string
 import tarfile
 import zipfile
 from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,7 +27,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlconvert.errors import ExitCode, SecretFound, UsageError
-from rlconvert.publishing import searched, secrets
+from rlconvert.publishing import packed, searched, secrets
+from rlconvert.publishing.packed import Unseen
 from rlconvert.publishing.secrets import Secret, find_secrets, refuse_secrets
 from rlconvert.publishing.secretshapes import SHAPES, is_made_up
 from rlconvert.source import FolderSource
@@ -126,6 +130,13 @@ def repo(folder: Path, files: dict[str, str]) -> FolderSource:
     return FolderSource(str(folder))
 
 
+def secrets_in(source: FolderSource) -> list[Secret]:
+    """The findings alone; nothing may be left unseen."""
+    found = list(find_secrets(source))
+    assert not [each for each in found if isinstance(each, Unseen)]
+    return [each for each in found if isinstance(each, Secret)]
+
+
 def test_every_rule_has_an_example() -> None:
     assert REAL.keys() == SHAPES.keys()
 
@@ -155,7 +166,7 @@ def test_what_is_published_is_searched(tmp_path: Path) -> None:
 def test_a_secret_in_one_that_is_none(tmp_path: Path) -> None:
     """The address is of no place of the network, the token in it is a token all the same."""
     source = repo(tmp_path, {"a": f"https://ann:{REAL['npm'][0]}@git.internal/all.git"})
-    assert [secret.rule for secret in find_secrets(source)] == ["npm"]
+    assert [secret.rule for secret in secrets_in(source)] == ["npm"]
 
 
 def test_lines_and_order(tmp_path: Path) -> None:
@@ -242,57 +253,278 @@ def test_few_random_values_seem_made_up() -> None:
 # --- packed files -------------------------------------------------------------------------------
 
 
-def tarred(files: dict[str, str], mode: str) -> bytes:
+def tarred(files: Mapping[str, bytes], mode: str = "w") -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode=mode) as tar:  # type: ignore[call-overload]
-        for path, text in files.items():
+        for path, data in files.items():
             info = tarfile.TarInfo(path)
-            info.size = len(text)
-            tar.addfile(info, io.BytesIO(text.encode()))
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
     return packed.getvalue()
 
 
-def zipped(files: dict[str, str]) -> bytes:
+def zipped(files: Mapping[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
+    with zipfile.ZipFile(packed, "w", how) as archive:
+        for path, data in files.items():
+            archive.writestr(path, data)
     return packed.getvalue()
 
 
-def table(folder: Path, cells: dict[str, bytes]) -> None:
-    columns = {"path": pa.array(list(cells)), "task_binary": pa.array(list(cells.values()))}
-    pq.write_table(pa.table(columns), folder / "tasks.parquet", compression="zstd")
+def zstded(data: bytes) -> bytes:
+    packed = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(packed, "zstd") as stream:
+        stream.write(data)
+    return bytes(packed.getvalue())
 
 
-def test_packed_files_are_unpacked(tmp_path: Path) -> None:
-    files = {"a/task.toml": "a", "a/key.txt": f"\n{REAL['npm'][0]}"}
-    table(tmp_path, {"one": tarred(files, "w:gz"), "two": tarred(files, "w"), "three": b""})
-    (tmp_path / "b.tar.gz").write_bytes(tarred(files, "w:gz"))
-    (tmp_path / "c.gz").write_bytes(gzip.compress(REAL["groq"][0].encode()))
-    (tmp_path / "d.zip").write_bytes(zipped(files | {"e.txt": REAL["e2b"][0]}))
-    found = {(each.path, each.rule) for each in find_secrets(FolderSource(str(tmp_path)))}
-    found.discard(("tasks.parquet", "npm"))  # a plain tar is also seen through the packing
-    assert found == {
-        ("tasks.parquet/one", "npm"),
-        ("tasks.parquet/two", "npm"),
-        ("b.tar.gz", "npm"),
-        ("c.gz", "groq"),
-        ("d.zip/a/key.txt", "npm"),
-        ("d.zip/e.txt", "e2b"),
+def tabled(columns: Mapping[str, pa.Array]) -> bytes:
+    packed = io.BytesIO()
+    pq.write_table(pa.table(dict(columns)), packed, compression="zstd")
+    return packed.getvalue()
+
+
+def cells(**files: bytes) -> bytes:
+    return tabled({"path": pa.array(list(files)), "task_binary": pa.array(list(files.values()))})
+
+
+def as_folder(folder: Path, files: Mapping[str, bytes]) -> FolderSource:
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    return FolderSource(str(folder))
+
+
+NPM = REAL["npm"][0].encode()
+LINES = b"one\ntwo " + NPM + b"\n"
+WRAPS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstded,
+    "tar": lambda data: tarred({"i": data}),
+    "zip": lambda data: zipped({"i": data}),
+    "stored": lambda data: zipped({"i": data}, zipfile.ZIP_STORED),
+    "parquet": lambda data: cells(i=data),
+}
+
+
+@pytest.mark.parametrize("inner", WRAPS)
+@pytest.mark.parametrize("outer", WRAPS)
+def test_what_is_packed_in_what_is_packed(outer: str, inner: str, tmp_path: Path) -> None:
+    """Each in each, one file and in a folder; found once at least, with the line it stands on."""
+    data = WRAPS[outer](WRAPS[inner](b"#" * 999 + b"\n" + LINES))
+    found = secrets_in(as_folder(tmp_path, {"t/f": data}))
+    deepest = max(found, key=lambda each: len(each.path))
+    inside = sum(each not in ("gz", "bz2", "xz", "zst") for each in (outer, inner))
+    if inner != "tar" and (outer, inner) != ("tar", "tar"):
+        names = inside - (outer == "tar" and inner in ("zip", "stored", "parquet")) * 0
+        assert deepest.path == "t/f" + "/i" * names
+        assert (deepest.rule, deepest.line) == ("npm", 3)
+    assert {each.rule for each in found} == {"npm"}
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_what_is_packed_very_often(wrap: str, tmp_path: Path) -> None:
+    """Up to a limit, which is told."""
+    data = NPM
+    for _ in range(4):
+        data = WRAPS[wrap](gzip.compress(data))
+    assert {each.rule for each in secrets_in(as_folder(tmp_path / "a", {"f": data}))} == {"npm"}
+    for _ in range(6):
+        data = gzip.compress(data)
+    found = list(find_secrets(as_folder(tmp_path / "b", {"f": data})))
+    assert [type(each) for each in found] == [Unseen]
+    assert "more than 8 packed files inside each other" in str(found[0])
+
+
+def test_a_task_in_a_cell(tmp_path: Path) -> None:
+    inner = {"a/task.toml": b"a", "a/key.txt": b"\n" + NPM, "a/more.zip": zipped({"k": NPM})}
+    rows = cells(one=tarred(inner, "w:gz"), two=tarred(inner), three=b"")
+    found = secrets_in(as_folder(tmp_path, {"tasks.parquet": rows}))
+    assert {each.path for each in found} == {
+        f"tasks.parquet/{name}" for name in ("one", "one/a/more.zip/k", "two", "two/a/more.zip/k")
     }
 
 
-def test_what_is_damaged_or_a_bomb_stops_nothing(tmp_path: Path) -> None:
-    files = {"a.txt": "one two " * 9000, "b.txt": REAL["npm"][0]}
-    (tmp_path / "a.tar.gz").write_bytes(tarred(files, "w:gz")[:200])
-    (tmp_path / "b.zip").write_bytes(zipped(files)[:-30])
-    damaged = bytearray(zipped(files))
+def test_rows_of_text(tmp_path: Path) -> None:
+    """In any column of any parquet file, wherever in its values, and each value by itself."""
+    texts = ["no", None, NPM.decode() + "\nand", NPM.decode(), "x"]
+    columns = {
+        "plain": pa.array(texts),
+        "large": pa.array(texts, pa.large_string()),
+        "coded": pa.array(texts).dictionary_encode(),
+        "list": pa.array([["a"], None, [], ["b", NPM.decode()], []]),
+        "struct": pa.array([{"b": {"c": NPM.decode()}}] * 5),
+        "map": pa.array([[("k", NPM.decode())]] * 5, pa.map_(pa.string(), pa.string())),
+        "files": pa.array([{"bytes": gzip.compress(NPM), "path": "p"}] * 5),
+        "fixed": pa.array([NPM] * 5, pa.binary(len(NPM))),
+        "number": pa.array(range(5)),
+    }
+    found = secrets_in(as_folder(tmp_path, {"x.parquet": tabled(columns)}))
+    lines: dict[str, list[int]] = {}
+    for each in found:
+        lines.setdefault(each.path.removeprefix("x.parquet/"), []).append(each.line)
+    assert lines["plain"] == lines["large"] == [3, 5]
+    assert lines["coded"] == [3, 5]
+    assert lines["list"] == [3]
+    assert lines["struct"] == [1, 2, 3, 4, 5]
+    assert lines["map"] == [6, 7, 8, 9, 10], "its keys come first"
+    assert [name for name in lines if name.startswith("files")] == [f"files/{n}" for n in range(5)]
+    assert [name for name in lines if name.startswith("fixed")] == [f"fixed/{n}" for n in range(5)]
+    assert "number" not in lines
+
+
+def test_what_a_source_had_is_looked_into_in_the_records(tmp_path: Path) -> None:
+    """Files that stand nowhere else in an output are kept there, one after the other."""
+    at = {"shard": 0, "start": 3, "size": len(gzip.compress(NPM))}
+    file = {"sha256": "0", "packed": at}
+    task = {"task": "a", "place": "tasks/a", "targets": {}, "files": {"k.gz": file}}
+    shared = {"path": "more.gz", "file": file}
+    files = {
+        ".rlconvert/native-0000.pack": b"abc" + gzip.compress(NPM) + b"abc",
+        ".rlconvert/manifest.jsonl": json.dumps(task).encode() + b"\n",
+        ".rlconvert/shared.jsonl": json.dumps(shared).encode() + b"\n",
+    }
+    found = secrets_in(as_folder(tmp_path, files))
+    assert [each.path for each in found] == [
+        f".rlconvert/native-0000.pack/{name}" for name in ("tasks/a/k.gz", "more.gz")
+    ]
+
+
+# --- text in two bytes --------------------------------------------------------------------------
+
+ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be")
+WIDE_WRAPS = dict(WRAPS) | {"": bytes}
+
+
+@pytest.mark.parametrize("rule", REAL)
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_text_in_utf_16(encoding: str, rule: str, tmp_path: Path) -> None:
+    files = {
+        f"{n}.txt": f"é 名 \none\ntwo '{value}'{end}".encode(encoding)
+        for n, value in enumerate(REAL[rule])
+        for end in ("", "é", "\n名")
+    } | {f"{n}.end": f"\n\n {value}".encode(encoding) for n, value in enumerate(REAL[rule])}
+    found = secrets_in(as_folder(tmp_path, files))
+    assert found == [Secret(rule, path, 3) for path in sorted(files)]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("wrap", WIDE_WRAPS)
+def test_packed_text_in_utf_16(wrap: str, encoding: str, tmp_path: Path) -> None:
+    data = WIDE_WRAPS[wrap](LINES.decode().encode(encoding))
+    assert {each.rule for each in secrets_in(as_folder(tmp_path, {"f": data}))} == {"npm"}
+
+
+@pytest.mark.parametrize("value", MADE_UP)
+def test_made_up_in_utf_16(value: str, tmp_path: Path) -> None:
+    assert secrets_in(as_folder(tmp_path, {"a": f"k = '{value}'\n".encode("utf-16")})) == []
+
+
+@given(st.lists(st.integers(0, 300), max_size=4), st.integers(1300, 1400))
+def test_where_text_in_utf_16_is_cut_does_not_matter(
+    tmp_path_factory: pytest.TempPathFactory, gaps: list[int], window: int
+) -> None:
+    values = [values[0] for values in REAL.values()]
+    text = "".join(f"{'.' * gap}\n{values[gap % len(values)]}\n" for gap in gaps)
+    source = as_folder(tmp_path_factory.mktemp("cut"), {"a": text.encode("utf-16")})
+    whole = secrets_in(source)
+    assert len(whole) == len(gaps)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searched, "_PIECE", 99)
+        patch.setattr(secrets, "_WINDOW", window)
+        patch.setattr(secrets, "_OVERLAP", 1100)
+        assert secrets_in(source) == whole
+
+
+# --- what cannot be looked into ------------------------------------------------------------------
+
+
+def locked() -> bytes:
+    data = bytearray(zipped({"a": NPM}))
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(mark) + flags] |= 1
+    return bytes(data)
+
+
+FILES = {"a.txt": b"one two " * 9000, "b.txt": NPM}
+ZEROS = bytes(2 << 20)
+UNSEEN: dict[str, tuple[Callable[[], bytes], str]] = {
+    "cut.tar.gz": (lambda: tarred(FILES, "w:gz")[:200], "cut short"),
+    "cut.gz": (lambda: gzip.compress(noise(900).encode())[:-9], "cut short"),
+    "cut.bz2": (lambda: bz2.compress(noise(900).encode())[:-9], "bzip2 data are cut short"),
+    "cut.xz": (lambda: lzma.compress(noise(900).encode())[:-9], "xz data are cut short"),
+    "cut.zst": (lambda: zstded(noise(900).encode())[:-9], "zstd data are damaged, or cut short"),
+    "bad.bz2": (lambda: bz2.compress(NPM)[:10] + bytes(99), "bzip2 data are damaged"),
+    "bad.xz": (lambda: lzma.compress(NPM)[:12] + bytes(99), "xz data are damaged"),
+    "bad.zst": (lambda: zstded(NPM)[:4] + b"\xff" * 99, "zstd data are damaged"),
+    "cut.zip": (lambda: zipped(FILES)[:-30], "zip file is damaged"),
+    "bad.parquet": (lambda: b"PAR1 none PAR1", "parquet file cannot be read"),
+    "cut.tar": (lambda: tarred({"a": gzip.compress(b""), "b": NPM})[:1600], "neither a tar file"),
+    "locked.zip": (locked, "locked.zip/a (it is encrypted)"),
+    "bomb.gz": (lambda: gzip.compress(ZEROS, 9), "more than 200 times its size"),
+    "bomb.bz2": (lambda: bz2.compress(ZEROS), "more than 200 times its size"),
+    "bomb.xz": (lambda: lzma.compress(ZEROS), "more than 200 times its size"),
+    "bomb.zst": (lambda: zstded(ZEROS), "more than 200 times its size"),
+    "bomb.zip": (lambda: zipped({"a": ZEROS}), "bomb.zip/a (it unpacks to more"),
+    "row": (lambda: cells(a=gzip.compress(ZEROS, 9)), "row/a (it unpacks to more"),
+    "x.7z": (lambda: b"7z\xbc\xaf\x27\x1c" + bytes(99), "x.7z (a 7z file)"),
+    "x.rar": (lambda: b"Rar!\x1a\x07\x01\0" + bytes(99), "x.rar (a RAR file)"),
+    "x.lz4": (lambda: b"\x04\x22\x4d\x18" + bytes(99), "x.lz4 (an LZ4 file)"),
+    "in.zip": (lambda: zipped({"x": b"Rar!\x1a\x07\x01\0"}), "in.zip/x (a RAR file)"),
+    "abs.tar": (lambda: tarred({"/x": gzip.compress(NPM)}), "is absolute"),
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_what_is_not_looked_into_is_told_and_stops_nothing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rlconvert.archives.members.RATIO_FLOOR", 1 << 20)
+    make, why = UNSEEN[name]
+    found = list(find_secrets(as_folder(tmp_path, {name: make(), "z.txt": NPM})))
+    unseen = [str(each) for each in found if isinstance(each, Unseen)]
+    assert len(unseen) == 1
+    assert name in unseen[0]
+    assert why in unseen[0]
+    assert Secret("npm", "z.txt", 1) in found
+
+
+def test_up_to_the_damage_it_is_searched(tmp_path: Path) -> None:
+    """And what stands before and after in the same archive."""
+    damaged = bytearray(zipped(FILES | {"c.gz": gzip.compress(NPM)}))
     damaged[60:80] = bytes(20)
-    (tmp_path / "c.zip").write_bytes(damaged)
-    (tmp_path / "d.parquet").write_bytes(b"PAR1 none PAR1")
-    (tmp_path / "e.gz").write_bytes(gzip.compress(bytes(100 << 20), 9))
-    table(tmp_path, {"x": b"\x1f\x8b none"})
-    (tmp_path / "z.txt").write_text(REAL["npm"][0])
-    found = {each.path for each in find_secrets(FolderSource(str(tmp_path)))}
-    assert found == {"c.zip/b.txt", "z.txt"}
+    gz = gzip.compress(NPM + b"\n" + noise(99_999).encode())[:-99]
+    found = list(find_secrets(as_folder(tmp_path, {"c.zip": bytes(damaged), "d.gz": gz})))
+    assert [each.path for each in found if isinstance(each, Secret)] == [
+        "c.zip/b.txt",
+        "c.zip/c.gz",
+        "d.gz",
+    ]
+    assert [each.path for each in found if isinstance(each, Unseen)] == ["c.zip/a.txt", "d.gz"]
+
+
+def test_what_archives_in_archives_come_to_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each alone is small, all together they are not; and so are very many."""
+    many = tarred({f"{n}.gz": gzip.compress(bytes(9_000)) for n in range(20)})
+    source = as_folder(tmp_path, {"a.zip": zipped({"many.tar": many, "b": NPM}), "c": NPM})
+    assert len(secrets_in(source)) == 2
+    with monkeypatch.context() as patch:
+        patch.setattr("rlconvert.archives.members.MAX_UNPACKED", 100_000)
+        patch.setattr("rlconvert.archives.members.check_unpacked.__defaults__", (100_000,))
+        found = list(find_secrets(source))
+    unseen = [str(each) for each in found if isinstance(each, Unseen)]
+    assert [each.partition(" ")[0] for each in unseen] == [
+        "a.zip/many.tar/7.gz",  # and what comes after it in there
+        "a.zip/many.tar",
+    ]
+    assert all("100,000 bytes" in each for each in unseen)
+    assert len(found) == 4
+    monkeypatch.setattr(packed, "MAX_ENTRIES", 10)
+    found = list(find_secrets(source))
+    assert [str(each) for each in found if isinstance(each, Unseen)] == [
+        "a.zip/many.tar (it has more than 100,000 members)"
+    ]

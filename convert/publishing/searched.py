@@ -1,34 +1,30 @@
-"""What is searched for secrets: every file that would be published, and what is packed in it.
-
-Packed files are read as streams, one level deep: gzip, zip, and the archives in the rows of a
-parquet file. From where one is damaged, locked or a bomb, nothing more of it is seen.
-"""
+"""What is searched for secrets: every file that would be published, and what is packed in it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import IO, BinaryIO
-from zipfile import ZipFile, ZipInfo
 
-from rlconvert.archives.members import MAX_UNPACKED, check_unpacked
-from rlconvert.archives.parquet import Cells, row_paths, task_table
-from rlconvert.archives.tarred import GZIP, unzipped_pieces
-from rlconvert.archives.zipped import FAULTS, MAGIC, opened_zip
-from rlconvert.errors import RlconvertError
 from rlconvert.files import open_regular, printable, read_piece
 from rlconvert.proof.published import members
+from rlconvert.sidecar import (
+    MANIFEST,
+    SHARED,
+    Packed,
+    SharedRecord,
+    TaskRecord,
+    pack_name,
+    parse,
+)
 from rlconvert.sink import OURS
 from rlconvert.source import FolderSource, Kind
 
+from .packed import HEAD, Text, Unseen, form_of, packed_in, pieces_from, unpacked_member
+
 _PIECE = 1 << 20
-_TABLE = b"PAR1"
-
-Text = tuple[str, Iterator[bytes]]
-"""A path, and its bytes in pieces; to be read before the next one is asked for."""
 
 
-def texts(source: FolderSource) -> Iterator[Text]:
+def texts(source: FolderSource) -> Iterator[Text | Unseen]:
     """The bytes of every file, as they are; those of packed files also unpacked.
 
     What a packed file holds has the path of that file before its own.
@@ -37,76 +33,44 @@ def texts(source: FolderSource) -> Iterator[Text]:
         for member in members(source, folder):
             if member.kind is Kind.FILE:  # a link is published as a copy of what is here
                 yield from _file(source, member.path)
+    yield from _kept_files(source)
 
 
-def _file(source: FolderSource, path: str) -> Iterator[Text]:
+def _file(source: FolderSource, path: str) -> Iterator[Text | Unseen]:
     name = printable(path)
     with open_regular(f"{source.root}/{path}", name) as descriptor:
         first = read_piece(descriptor, _PIECE, name)
-        head = first[:4]
         yield path, chain([first], _rest(descriptor, name))
-    if head[:2] == GZIP or head in (*MAGIC, _TABLE):
+    if form_of(first) is not None:
         with source.open(path) as file:
-            yield from _packed(source, path, file, head)
+            yield from packed_in(path, file)
+
+
+def _kept_files(source: FolderSource) -> Iterator[Text | Unseen]:
+    """What is packed in the files that stand one after the other in the packs of our records."""
+    if source.kind(pack_name(0)) is None:
+        return
+    for path, place in _places(source):
+        pack = pack_name(place.shard)
+        head = source.read_at(pack, place.start, min(place.size, HEAD))
+        if form_of(head) is not None:
+            with source.open(pack) as file:
+                file.seek(place.start)
+                yield from unpacked_member(f"{pack}/{path}", pieces_from(file, place.size))
+
+
+def _places(source: FolderSource) -> Iterator[tuple[str, Packed]]:
+    for raw in source.lines(MANIFEST) if source.kind(MANIFEST) is Kind.FILE else ():
+        task = parse(TaskRecord, raw, MANIFEST)
+        for path, file in task.files.items():
+            if file.packed is not None:
+                yield f"{task.place}/{path}".lstrip("/"), file.packed
+    for raw in source.lines(SHARED) if source.kind(SHARED) is Kind.FILE else ():
+        shared = parse(SharedRecord, raw, SHARED)
+        if shared.file is not None and shared.file.packed is not None:
+            yield shared.path, shared.file.packed
 
 
 def _rest(descriptor: int, name: str) -> Iterator[bytes]:
     while piece := read_piece(descriptor, _PIECE, name):
         yield piece
-
-
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    while piece := file.read(_PIECE):
-        yield piece
-
-
-def _packed(source: FolderSource, path: str, file: BinaryIO, head: bytes) -> Iterator[Text]:
-    try:
-        if head.startswith(GZIP):
-            yield path, _gzip(file)
-        elif head in MAGIC:
-            yield from _zip(path, file)
-        elif head == _TABLE and task_table(source, path) is not None:
-            yield from _rows(source, path)
-    except (RlconvertError, *FAULTS):
-        return
-
-
-def _gzip(file: BinaryIO) -> Iterator[bytes]:
-    size = file.seek(0, 2)
-    file.seek(0)
-    return _while_sound(unzipped_pieces(_pieces(file), size, MAX_UNPACKED))
-
-
-def _zip(path: str, file: BinaryIO) -> Iterator[Text]:
-    with opened_zip(file) as archive:
-        for info in archive.infolist():
-            if info.is_dir() or info.flag_bits & 1:
-                continue
-            check_unpacked(info.file_size, info.compress_size)
-            yield f"{path}/{info.filename}", _while_sound(_member(archive, info))
-
-
-def _member(archive: ZipFile, info: ZipInfo) -> Iterator[bytes]:
-    with archive.open(info) as member:
-        yield from _pieces(member)
-
-
-def _rows(source: FolderSource, path: str) -> Iterator[Text]:
-    with Cells(source, path) as cells:
-        for number, name in enumerate(row_paths(source, path)):
-            cell = cells.cell(number) or b""
-            if cell.startswith(GZIP):
-                yield (
-                    f"{path}/{name}",
-                    _while_sound(unzipped_pieces(iter([cell]), len(cell), MAX_UNPACKED)),
-                )
-            else:
-                yield f"{path}/{name}", iter([cell])
-
-
-def _while_sound(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    try:
-        yield from pieces
-    except (RlconvertError, *FAULTS):
-        return

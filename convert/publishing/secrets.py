@@ -16,12 +16,13 @@ from rlconvert.errors import SecretFound, UsageError
 from rlconvert.files import printable
 from rlconvert.source import FolderSource
 
+from .packed import Unseen
 from .searched import texts
 from .secretshapes import SHAPES, is_made_up
 
 _WINDOW = 1 << 20
-_OVERLAP = 1 << 12
-"""More than any shape needs to be known by."""
+_OVERLAP = 1 << 13
+"""More than any shape needs to be known by, in two bytes for a character."""
 
 _BATCH = 1 << 22
 _NAMED = 5
@@ -39,15 +40,18 @@ class Secret:
         return f"{printable(self.path)}:{self.line} ({self.rule})"
 
 
-def find_secrets(source: FolderSource) -> Iterator[Secret]:
+def find_secrets(source: FolderSource) -> Iterator[Secret | Unseen]:
     """What looks like a secret in the files of a repo and in its records, in their order.
 
-    In a packed file it is the line of what is unpacked.
+    In a packed file it is the line of what is unpacked; what cannot be unpacked is told.
     """
     batch: list[_Window] = []
     size = 0
-    for path, pieces in texts(source):
-        for window in _windows(path, pieces):
+    for text in texts(source):
+        if isinstance(text, Unseen):
+            yield text
+            continue
+        for window in _windows(*text):
             batch.append(window)
             size += len(window.data)
             if size >= _BATCH:
@@ -56,22 +60,24 @@ def find_secrets(source: FolderSource) -> Iterator[Secret]:
     yield from _in_batch(batch)
 
 
-def refuse_secrets(source: FolderSource, allow: Sequence[str] = ()) -> None:
-    """`SecretFound` unless every finding is allowed.
+def refuse_secrets(source: FolderSource, allow: Sequence[str] = ()) -> tuple[Unseen, ...]:
+    """`SecretFound` unless every finding is allowed; given back is what was not looked into.
 
     An allowance is ``RULE:PATH``; in the path, ``*`` stands for anything. `UsageError` for one
     that names no rule.
     """
     allowed = [_allowance(each) for each in allow]
-    found = [
-        secret
-        for secret in find_secrets(source)
-        if not any(
-            rule == secret.rule and fnmatchcase(secret.path, pattern) for rule, pattern in allowed
-        )
-    ]
+    unseen: list[Unseen] = []
+    found: list[Secret] = []
+    for each in find_secrets(source):
+        if isinstance(each, Unseen):
+            unseen.append(each)
+        elif not any(
+            rule == each.rule and fnmatchcase(each.path, pattern) for rule, pattern in allowed
+        ):
+            found.append(each)
     if not found:
-        return
+        return tuple(unseen)
     more = f", and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
     first = found[0]
     raise SecretFound(
@@ -122,32 +128,59 @@ def _windows(path: str, pieces: Iterator[bytes]) -> Iterator[_Window]:
 
 
 def _in_batch(batch: list[_Window]) -> Iterator[Secret]:
-    """The findings; the first in each window by an engine that reads every byte but once."""
-    if not batch:
-        return
+    """The findings; in those windows alone where an engine that reads every byte but once has any.
+
+    A run of text in UTF-16 is searched as the text that it is.
+    """
+    found: list[dict[int, str]] = [{} for _ in batch]
+    every = [window.data for window in batch]
+    for number, first in _firsts(_QUICK, every):
+        found[number] |= _in_bytes(every[number], first)
+    wide = [
+        (number, run.start() + skip, run[0][skip::2])
+        for number, first in _firsts(_QUICK_WIDE, every)
+        for skip, form in enumerate(_WIDE)
+        for run in form.finditer(every[number], max(0, first - 1))
+    ]
+    for run, first in _firsts(_QUICK, [text for _, _, text in wide]):
+        number, start, text = wide[run]
+        found[number] |= {start + 2 * at: rule for at, rule in _in_bytes(text, first).items()}
+    for window, places in zip(batch, found, strict=True):
+        line, counted = window.line, 0
+        for at in sorted(places):
+            if at < window.own:
+                line += window.data.count(b"\n", counted, at)
+                counted = at
+                yield Secret(places[at], window.path, line)
+
+
+def _firsts(pattern: str, texts: list[bytes]) -> Iterator[tuple[int, int]]:
+    """The texts, by their numbers, that match, and where the first match is in each."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = pa.array([window.data for window in batch], type=pa.large_binary())
-    for window, first in zip(
-        batch, pc.find_substring_regex(column, pattern=_QUICK).to_pylist(), strict=True
-    ):
+    column = pa.array(texts, type=pa.large_binary())
+    for number, first in enumerate(pc.find_substring_regex(column, pattern=pattern).to_pylist()):
         if first >= 0:
-            yield from _in_window(window, first)
+            yield number, first
 
 
-def _in_window(window: _Window, at: int) -> Iterator[Secret]:
-    line, counted = window.line, 0
-    while (match := _EXACT.search(window.data, at)) and match.start() < window.own:
+def _in_bytes(data: bytes, at: int) -> dict[int, str]:
+    """Where in some bytes secrets begin, from a place on, and by which rules."""
+    found: dict[int, str] = {}
+    while match := _EXACT.search(data, at):
         rule = _RULES[match.lastgroup or ""]
         if is_made_up(rule, match[0]):
             at = match.start() + 1
-            continue
-        at = match.end()
-        line += window.data.count(b"\n", counted, match.start())
-        counted = match.start()
-        yield Secret(rule, window.path, line)
+        else:
+            at = match.end()
+            found[match.start()] = rule
+    return found
 
+
+_QUICK_WIDE = r"(?:[\x01-\x7f]\x00){15}"
+_WIDE = (re.compile(rb"(?:[\x01-\x7f]\0){16,}"), re.compile(rb"(?:\0[\x01-\x7f]){16,}"))
+"""Text in UTF-16, by the place of the byte that says something."""
 
 _RULES = {rule.replace("-", "_"): rule for rule in SHAPES}
 _EXACT = re.compile(
