@@ -23,6 +23,7 @@ class Plumbing(BaseHTTPRequestHandler):
     hub: Storage
     protocol_version = "HTTP/1.1"
     server_version = "hub-for-tests"
+    disable_nagle_algorithm = True  # or each body waits 40 ms for the client to confirm the headers
 
     parts: list[str]
     """The path of the request, split and unquoted."""
