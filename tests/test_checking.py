@@ -41,6 +41,7 @@ from rlconvert.proof.published import layout_digest, make_bare, members
 from rlconvert.proof.records import CHECKS, checks_text, parse_checks
 from rlconvert.selection import Selection
 from rlconvert.source import FolderSource
+from waiting import alive, linux, wait_until
 
 ROOT = Path(__file__).parents[1]
 HELLO = ROOT / "fixtures" / "harbor" / "hello"
@@ -152,29 +153,6 @@ def test_environment_is_clean(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None
     assert seen["HOME"] == "TEMP/home"
     assert seen["cwd"] == "TEMP"
     assert seen["home"] == []
-
-
-def alive(pattern: str) -> list[str]:
-    """Processes that have a text in their command line."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if pattern.encode() in path.read_bytes():
-                found.append(path.parent.name)
-        except OSError:
-            continue
-    return found
-
-
-def wait_until(met: Callable[[], bool]) -> None:
-    """Wait for something that must come soon."""
-    end = time.monotonic() + 20
-    while not met():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-linux = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
 
 
 @linux

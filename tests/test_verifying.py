@@ -8,8 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,12 +29,11 @@ from rlconvert.running.sandboxes import Question
 from rlconvert.running.verdicts import Outcome, TaskRun
 from rlconvert.running.verifying import VerifyRun
 from rlconvert.selection import Selection
+from waiting import alive, linux, wait_until
 
 HELLO = Path(__file__).parents[1] / "fixtures" / "harbor" / "hello"
 SCRIPTS = str(Path(__file__).parent / "judges")
 PROVED = {"oracle": [1], "nop": [0]}
-
-linux = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
 
 
 def fake(environment: dict[str, str] | None = None) -> Judge:
@@ -356,26 +354,6 @@ def test_one_that_fills_the_disk_is_ended(repo: Path, monkeypatch: pytest.Monkey
 
 
 # --- resume, and being killed ------------------------------------------------------------------
-
-
-def alive(pattern: str) -> list[str]:
-    """Processes that have a text in their command line."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if pattern.encode() in path.read_bytes():
-                found.append(path.parent.name)
-        except OSError:
-            continue
-    return found
-
-
-def wait_until(met: Callable[[], bool]) -> None:
-    """Wait for something that must come soon."""
-    end = time.monotonic() + 30
-    while not met():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def trials_known() -> int:

@@ -12,8 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -27,6 +26,7 @@ from rlconvert.running.sandboxes import Question
 from rlconvert.running.verdicts import Earned, Outcome, TaskRun
 from rlconvert.running.verifying import Compared, VerifyRun
 from rlconvert.selection import Selection
+from waiting import wait_until
 
 pytestmark = pytest.mark.run
 
@@ -222,13 +222,6 @@ def test_what_is_broken_is_told(broken: Mapping[str, TaskRun], task: str) -> Non
 # --- being killed ------------------------------------------------------------------------------
 
 
-def wait_until(met: Callable[[], bool], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-
-
 def containers(text: str) -> list[str]:
     """Containers of the engine that mention something."""
     engine = str(SANDBOX)
@@ -268,11 +261,11 @@ def test_killed_it_leaves_no_container_and_resume_finishes(tmp_path: Path) -> No
     command += ["--using", f"harbor={HARBOR}", "--resume"]
     environment = {**os.environ, "TMPDIR": str(temp), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     process = subprocess.Popen(command, env=environment)
-    wait_until(lambda: bool(containers(str(temp))))
+    wait_until(lambda: bool(containers(str(temp))), seconds=120)
     process.send_signal(signal.SIGKILL)
     process.wait(30)
-    wait_until(lambda: not processes(str(temp)))
-    wait_until(lambda: not list(temp.iterdir()))
+    wait_until(lambda: not processes(str(temp)), seconds=120)
+    wait_until(lambda: not list(temp.iterdir()), seconds=120)
     assert not containers(str(temp))
     assert not any(str(temp) in line for line in Path("/proc/mounts").read_text().splitlines())
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
