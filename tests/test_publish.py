@@ -36,6 +36,7 @@ from rlconvert.errors import (
 from rlconvert.hub.errors import explained
 from rlconvert.hub.snapshots import fetch_dataset
 from rlconvert.hub.write import Access, account
+from rlconvert.pipe import Settings
 from rlconvert.proof.published import layout_digest
 from rlconvert.proof.records import CHECKS, CheckRecord, checks_text
 from rlconvert.publishing.delivery import Outcome
@@ -75,7 +76,8 @@ def out(tmp_path: Path) -> Path:
     (source / "hello" / "solution" / "tool").write_bytes(b"\x7fELF\0")
     (source / "hello" / "solution" / "tool").chmod(0o755)
     (source / "hello" / "environment" / "empty").mkdir()
-    rlconvert.convert(str(source), str(tmp_path / "out"), to=["nemo"])
+    named = Settings(options={"repo-id": REPO})
+    rlconvert.convert(str(source), str(tmp_path / "out"), to=["nemo"], settings=named)
     return tmp_path / "out"
 
 
@@ -235,9 +237,12 @@ def test_a_dry_run_says_what_is_done_and_sends_nothing(hub: Hub, out: Path) -> N
     assert hub.server.repo(REPO).resolve("main") == before
     done = run(hub, *command)
     assert done.returncode == 0, done.stderr
-    *said, last = planned.stdout.splitlines()
+    said, _, exactly = planned.stdout.partition("\nFile by file, and the card line by line:\n")
+    *files, last = exactly.splitlines()
     assert last == "Nothing was sent (--dry-run)."
-    assert said == done.stdout.splitlines()[:-1]
+    assert said.splitlines() == done.stdout.splitlines()[:-1]
+    changed = hub.server.repo(REPO).git("diff", "--name-only", before, "main").decode().split()
+    assert [line.split(",")[0] for line in files] == [f"  added {path}" for path in changed]
     assert "added, large    1" in planned.stdout
     assert "executable bits" in planned.stdout
 
@@ -391,7 +396,11 @@ def test_a_folder_without_a_card_gets_one(hub: Hub, out: Path) -> None:
     proved(out, "nemo")
     go(hub, out, Asked(licence="apache-2.0"))
     made = content(hub)["README.md"].decode()
-    assert made == "---\nlicense: apache-2.0\ntags:\n- rl-environment\n- nemo-gym\n---\n"
+    head = "license: apache-2.0\npretty_name: envs\ntags:\n- rl-environment\n- nemo-gym"
+    assert made.startswith(f"---\n{head}\n---\n\n# envs\n")
+    assert "- NeMo Gym: framework 1, Python 3.13: 1 of 1 tasks load" in made
+    assert "- Harbor: no record of a check by Harbor" in made
+    assert go(hub, out, Asked(licence="apache-2.0")).done.outcome is Outcome.UNCHANGED
 
 
 # --- what is refused ---------------------------------------------------------------------------

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rlconvert.files import printable
+from rlconvert.tags.header import CARD
 
 from .flags import AsJson
 from .talk import exit_on_error, say
@@ -102,6 +104,8 @@ def publish(
 
 
 def _show(done: Published) -> None:
+    from rlconvert.publishing.delivery import Outcome
+
     from .tables import show_rows
 
     plan = done.plan
@@ -111,6 +115,9 @@ def _show(done: Published) -> None:
     show_rows(("the Hub loses", "count", "of them for good", "first"), _losses(plan))
     for note in plan.notes:
         typer.echo(f"Note: {printable(note)}")
+    if done.done.outcome is Outcome.PLANNED:
+        for line in _exactly(plan):
+            typer.echo(line)
     typer.echo(_outcome(done))
 
 
@@ -151,6 +158,18 @@ def _changes(plan: Plan) -> list[tuple[str, ...]]:
         first = printable(min(plan.goal.left))
         rows.append(("left as it is", f"{len(plan.goal.left):,}", "", first))
     return rows
+
+
+def _exactly(plan: Plan) -> Iterator[str]:
+    """Every file that would change, and every line of the card."""
+    if plan.changes:
+        yield "\nFile by file, and the card line by line:"
+    for each in plan.changes:
+        size = f", {each.size:,} bytes" if each.size else ""
+        large = ", large" if each.mode == "lfs" else ""
+        yield f"  {each.kind.value} {printable(each.path)}{size}{large}"
+        if each.path == CARD:
+            yield from (f"    {printable(line)}" for line in plan.goal.card_edit())
 
 
 def _row(what: str, found: list[Change]) -> tuple[str, ...]:

@@ -5,12 +5,14 @@ Nothing here asks the Hub or sends anything: the same folder and the same repo g
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import islice
 
-from rlconvert.card import PROOF, licence_of
+from rlconvert.card import PROOF, REPO, Card, in_text, licence_of, render, with_proof
 from rlconvert.errors import HubConflict, Malformed, TooBig, UsageError
 from rlconvert.files import Blob, Entry, File, check_clashes, make_tree, parents, printable
 from rlconvert.hub.write import Dataset, RemoteFile
@@ -91,6 +93,16 @@ class Goal:
     left: Mapping[str, RemoteFile]
     tags: TagPlan
     licence: str | None
+    card_before: bytes = b""
+    """The card that is edited: the repo's, where it has one that is kept or replaced."""
+
+    def card_edit(self) -> Iterator[str]:
+        """What changes in that card, as lines of a diff."""
+        file = self.files.get(CARD)
+        after = b"" if file is None else file.blob.read()
+        old, new = (text.splitlines() for text in (self.card_before, after))
+        lines = difflib.diff_bytes(difflib.unified_diff, old, new, n=0, lineterm=b"")
+        yield from (line.decode(errors="backslashreplace") for line in islice(lines, 2, None))
 
     def is_reached(self, files: Mapping[str, RemoteFile]) -> bool:
         """Whether a tree of the Hub is just that, by paths and digests."""
@@ -115,10 +127,11 @@ def goal_of(
     earned: Mapping[str, Earned],
     terms: Terms,
     *,
+    repo: str,
     licence: str | None,
     licence_unknown: bool,
 ) -> Goal:
-    """What the repo shall hold.
+    """What `repo` shall hold. Commands in a card of ours name it.
 
     `earned` are the tags of the folder's files, by their digest. `HubConflict` for files of others
     that would have to change, `TooBig` and `UnsafePath` for a tree that the Hub or other systems
@@ -133,9 +146,12 @@ def goal_of(
         _refuse_changes(files, remote.files)
     left = {path: file for path, file in kept.items() if path not in files}
     spliced = terms is not Terms.OURS and remote.card is not None
-    card = (remote.card or b"") if spliced else own.blob.read() if own is not None else b""
+    mine = _new_card(repo, earned) if own is None else own.blob.read()
+    card = (remote.card or b"") if spliced else mine
+    before = card if remote.card is None else remote.card
     if not spliced:
         card = _licensed(card, licence, unknown=licence_unknown)
+        card = card.replace(REPO.encode(), repo.encode()) if PROOF in card else card
     elif licence not in (None, _stated(card)):
         raise UsageError(
             "the card on the Hub states its licence itself: only its tags are edited",
@@ -152,6 +168,7 @@ def goal_of(
         left=left,
         tags=tags,
         licence=_stated(card),
+        card_before=before,
     )
 
 
@@ -172,6 +189,14 @@ def _refuse_changes(files: Mapping[str, OutFile], there: Mapping[str, RemoteFile
         )
 
 
+def _new_card(repo: str, earned: Mapping[str, Earned]) -> bytes:
+    """A card for a folder that has none: what it is, and what was proved of it."""
+    intro = "Tasks of an RL environment, as they are. Published with rlconvert."
+    card = Card(name=repo.partition("/")[2], licence=None, intro=intro, sections=(), rows=())
+    proved = [f"- {each.title}: {in_text(each.evidence)}" for each in earned.values()]
+    return with_proof(render(card), "\n".join(proved)) or b""
+
+
 def _tagged(
     card: bytes, earned: Mapping[str, Earned], left: Mapping[str, RemoteFile], *, remove: bool
 ) -> tuple[bytes, TagPlan]:
@@ -180,7 +205,8 @@ def _tagged(
     if strangers:
         why = (
             f"the repo on the Hub holds files that the folder does not ({len(strangers):,}), "
-            f"such as {printable(strangers[0])}: what it is with them was not checked"
+            f"such as {printable(strangers[0])}: what it is with them was not checked. "
+            "`rlconvert tag` asks when it is there"
         )
         withheld = dict.fromkeys(earned, why)
         true: tuple[str, ...] = ()

@@ -81,6 +81,7 @@ class Plan:
                 {"path": each.path, "change": each.kind.value, "size": each.size, "as": each.mode}
                 for each in self.changes
             ],
+            "card": list(self.goal.card_edit()),
             "unchanged": self.unchanged,
             "left": sorted(self.goal.left),
             "tags": {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rlconvert.address import HubAddress, parse_hub_address
@@ -32,10 +32,15 @@ from rlconvert.tags.header import CARD
 from .delivery import Delivered, Delivery, OnStep, Outcome
 from .goal import MANY_FILES, Goal, Remote, goal_of, unchecked
 from .outgoing import Outgoing, outgoing
+from .packed import Unseen
 from .plan import Limits, Plan, changes_to
 from .secrets import refuse_secrets
 
 MESSAGE = "Publish with rlconvert"
+_BRANCH = re.compile(
+    r"(?!refs/|heads/|.*(?:\.\.|//|/\.|\.lock(?:/|$)))[A-Za-z0-9_][\w./+-]*(?<![./])"
+)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _MAX_RECORD = 1 << 20
 _MAX_CARD = 4 << 20
@@ -107,8 +112,8 @@ def publish(
             remedy="Give the folder of a converted or checked repo",
         )
     local = outgoing(source)
-    refuse_secrets(source, chosen.allow_secrets)
-    run = _Run(source, local, address, account(address, who), chosen, who)
+    unseen = refuse_secrets(source, chosen.allow_secrets)
+    run = _Run(source, local, address, account(address, who), chosen, who, unseen)
     plan = run.plan()
     if dry_run:
         done = Delivered(Outcome.PLANNED)
@@ -143,6 +148,13 @@ def _address(repo: str, asked: Asked) -> HubAddress:
             reason="pr-and-branch",
             remedy="Leave --pr or --branch out",
         )
+    branch = asked.branch
+    if branch is not None and not _is_branch(branch):
+        raise UsageError(
+            f"{printable(branch)!r} is not the name of a branch",
+            reason="no-such-branch",
+            remedy="Write it like feat/x, without refs/heads/",
+        )
     licence = asked.licence
     if licence is not None and (asked.licence_unknown or not _LICENCE.fullmatch(licence)):
         raise UsageError(
@@ -154,8 +166,12 @@ def _address(repo: str, asked: Asked) -> HubAddress:
         raise UsageError(
             "the message is empty", reason="no-message", remedy="Say what the commit does"
         )
-    branch = asked.branch
     return place if branch in (None, "main") else replace(place, revision=branch)
+
+
+def _is_branch(name: str) -> bool:
+    """Whether it names a branch and nothing else: not ``main`` by another name, not a commit."""
+    return bool(_BRANCH.fullmatch(name)) and name != "HEAD" and not _COMMIT.fullmatch(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +184,7 @@ class _Run:
     account: Account
     asked: Asked
     access: Access
+    unseen: tuple[Unseen, ...]
 
     def plan(self) -> Plan:
         """What there is to do, with the Hub as it is now."""
@@ -181,6 +198,7 @@ class _Run:
             remote,
             earned(self.source, digest=self.local.digest),
             remote.terms(owned=owned, replace=asked.replace),
+            repo=self.address.repo_id,
             licence=asked.licence,
             licence_unknown=asked.licence_unknown,
         )
@@ -195,7 +213,7 @@ class _Run:
             unchanged=sum(file.is_at(remote.files.get(path)) for path, file in goal.files.items()),
             limits=asked.limits,
             local=self.local,
-            notes=(*source, *_notes(goal, self.local, new=dataset is None)),
+            notes=(*source, *_unseen(self.unseen), *_notes(goal, self.local, new=dataset is None)),
         )
 
     def _refuse(self, dataset: Dataset | None, *, owned: bool) -> None:
@@ -225,16 +243,22 @@ class _Run:
         """That nothing of a gated or private repo gets where everybody sees it, unless asked."""
         if self.source.kind(PROVENANCE) is not Standing.FILE:
             return []
-        origin = parse_provenance(self.source.read(PROVENANCE, _MAX_RECORD)).source.repo
+        record = parse_provenance(self.source.read(PROVENANCE, _MAX_RECORD))
+        origin, named = record.source.repo, record.options.get("repo-id", self.address.repo_id)
+        notes = []
+        if named != self.address.repo_id:
+            notes.append(
+                f"it was converted with --repo-id {named}: its commands and configs say so"
+            )
         hidden = self.asked.private if dataset is None else not dataset.open_to_all
         if origin is None or origin == self.address.repo_id or hidden:
-            return []
+            return notes
         there = find_dataset(HubAddress(origin), self.access)
         if there is not None and there.open_to_all:
-            return []
+            return notes
         what = "cannot be seen by this account" if there is None else "is gated or private"
         if self.asked.from_gated:
-            return [f"{origin}, from which this was converted, {what}"]
+            return [*notes, f"{origin}, from which this was converted, {what}"]
         raise HubDenied(
             f"{origin}, from which this was converted, {what}, and everybody could read the copy",
             reason="gated-source",
@@ -280,6 +304,13 @@ def _look(address: HubAddress, access: Access) -> Remote:
         raise too_big(CARD, files[CARD].size, _MAX_CARD)
     card = read_file(place, CARD, access) if CARD in files else None
     return Remote(dataset, files, card, branch)
+
+
+def _unseen(unseen: Sequence[Unseen]) -> Iterator[str]:
+    if unseen:
+        first = ", ".join(map(str, unseen[:_SHOWN]))
+        more = f", and {len(unseen) - _SHOWN:,} more" if len(unseen) > _SHOWN else ""
+        yield f"nobody has looked for secrets in {first}{more}"
 
 
 def _notes(goal: Goal, local: Outgoing, *, new: bool) -> list[str]:
