@@ -232,7 +232,8 @@ class _Run:
             weaknesses=self._format.weaknesses,
         )
         wanted = enumerate(self.selected()) if numbered is None else numbered
-        yield from convert_tasks(plan, wanted, self._settings.jobs)
+        lay_out = self._source.lay_out if isinstance(self._source, ArchiveSource) else None
+        yield from convert_tasks(plan, wanted, self._settings.jobs, lay_out)
 
     def selected(self) -> Iterator[TaskRef]:
         """The tasks to convert, in order; counts those that are left out by choice."""

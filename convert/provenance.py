@@ -9,12 +9,13 @@ nothing that the source did not expose.
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from .errors import RlconvertError, StaleProvenance
 from .files import Blob, Entry, File, FileTree, Link, check_path, make_tree
 from .format import Fate, get_format
+from .lineindex import LineIndex
 from .links import check_links
 from .memory import MemorySource
 from .model import Native, RowLine, Task, TaskRef
@@ -42,8 +43,6 @@ _PACK_BYTES = 64 << 20
 _WORTH_REMEMBERING = 4096
 """Smaller blobs are packed again: a million rows would fill the memory with their digests."""
 _MAX_META = 1 << 20
-_SIZE_BITS = 28  # place and size of a line in one number: there may be many lines
-_SIZE_MASK = (1 << _SIZE_BITS) - 1
 _MAX_FILE = 1 << 40
 
 
@@ -130,7 +129,7 @@ class Sidecar:
     source: Source
     read_as: str
     record: ProvenanceRecord
-    index: Mapping[str, int] = field(repr=False)
+    index: LineIndex = field(repr=False)
 
     @classmethod
     def of(cls, source: Source, read_as: str, targets: Container[str]) -> Sidecar | None:
@@ -143,7 +142,7 @@ class Sidecar:
         record = parse_provenance(source.read(PROVENANCE, _MAX_META))
         if record.source.format not in targets:
             return None
-        return cls(source, read_as, record, _index(source, read_as))
+        return cls(source, read_as, record, LineIndex(_lines(source, read_as)))
 
     @property
     def format(self) -> str:
@@ -152,18 +151,17 @@ class Sidecar:
 
     def in_order(self, refs: Iterable[TaskRef]) -> list[TaskRef]:
         """`refs` in the order that their tasks had in the source; new ones come last."""
-        return sorted(refs, key=lambda ref: self.index.get(ref.id, sys.maxsize))
+        last = (sys.maxsize, 0)
+        return sorted(refs, key=lambda ref: next(self.index.find(ref.id), last))
 
     def restore(self, task: Task) -> Task:
         """`task` with what the sidecar knows of its source.
 
         `StaleProvenance` when an edit cannot be followed.
         """
-        place = self.index.get(task.id)
-        if place is None:
+        record = self._record_of(task)
+        if record is None:
             return task
-        line = self.source.read_at(MANIFEST, place >> _SIZE_BITS, place & _SIZE_MASK)
-        record = parse(TaskRecord, line, MANIFEST)
         read_as = self.read_as
         for path in (record.place, record.folder, *(row.path for row in record.rows)):
             if path:
@@ -180,6 +178,14 @@ class Sidecar:
         if own is not None and own.digest == record.targets[read_as].digest:
             return _with_native(task, self.format, native)
         return self._merged(task, read_as, record.targets[read_as].way, native)
+
+    def _record_of(self, task: Task) -> TaskRecord | None:
+        for start, size in self.index.find(task.id):
+            line = self.source.read_at(MANIFEST, start, size)
+            record = parse(TaskRecord, line, MANIFEST)
+            if record.targets[self.read_as].id == task.id:
+                return record
+        return None
 
     def _rows(self, task: Task, record: TaskRecord) -> tuple[RowLine, ...]:
         """The task's rows; those that went over as they were are the task's own, edits and all."""
@@ -320,14 +326,12 @@ def _with_native(task: Task, name: str, native: Native) -> Task:
     return replace(task, native={**task.native, name: native})
 
 
-def _index(source: Source, read_as: str) -> dict[str, int]:
+def _lines(source: Source, read_as: str) -> Iterator[tuple[str, int, int]]:
     """Where the line of each task is, by the id it has in the layout that is read."""
-    found: dict[str, int] = {}
     start = 0
     lines = source.lines(MANIFEST) if source.kind(MANIFEST) is Kind.FILE else ()
     for raw in lines:
         target = parse(TaskTargets, raw, MANIFEST).targets.get(read_as)
         if target is not None:
-            found[target.id] = start << _SIZE_BITS | len(raw)
+            yield target.id, start, len(raw)
         start += len(raw)
-    return found

@@ -32,10 +32,13 @@ def marked_folders(source: Source, mark: str, folder: str, depth: int) -> Iterat
 
     What is inside such a folder is not looked through.
     """
-    for item in items_to_search(source, folder):
-        if item.kind is not Kind.FOLDER or (not folder and item.name in BOOKKEEPING):
-            continue
-        path = f"{folder}/{item.name}" if folder else item.name
+    names = [
+        item.name
+        for item in items_to_search(source, folder)
+        if item.kind is Kind.FOLDER and (folder or item.name not in BOOKKEEPING)
+    ]
+    for name in names:
+        path = f"{folder}/{name}" if folder else name
         if source.kind(f"{path}/{mark}") is not None:
             yield path
         elif depth > 1:

@@ -225,16 +225,19 @@ class FolderSource:
         while todo:
             inner = todo.pop()
             before = f"{inner}/" if inner else ""
+            listing = []
+            anything = False
             try:
                 with os.scandir(f"{base}/{inner}" if inner else base) as names:
-                    listing = list(names)
+                    for entry in names:
+                        anything = True
+                        if not skip or above + before + entry.name not in skip:
+                            listing.append(entry)
             except OSError as error:
                 _fault(unreadable(inner, error), on_fault)
                 continue
             for entry in listing:
                 path = before + entry.name
-                if skip and above + path in skip:
-                    continue
                 try:
                     check_path(entry.name)
                     kind = _kind(entry)
@@ -249,7 +252,7 @@ class FolderSource:
                     _fault(error, on_fault)
                 except OSError as error:
                     _fault(unreadable(path, error), on_fault)
-            if inner and not listing:
+            if inner and not anything:
                 empty.append(inner)
         return checked(make_tree(entries, empty), on_fault)
 

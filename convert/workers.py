@@ -264,9 +264,15 @@ def _digest(tree: FileTree, path: str) -> str:
 
 
 def convert_tasks(
-    plan: Plan, numbered: Iterable[tuple[int, TaskRef]], jobs: int | None
+    plan: Plan,
+    numbered: Iterable[tuple[int, TaskRef]],
+    jobs: int | None,
+    lay_out: Callable[[Iterable[str]], None] | None = None,
 ) -> Iterator[tuple[int, Result]]:
-    """Results in the order of the tasks, whatever the number of jobs (None: as many as fit)."""
+    """Results in the order of the tasks, whatever the number of jobs (None: as many as fit).
+
+    `lay_out` is called with the places of tasks before another process is given them.
+    """
     stream = iter(numbered)
     many = os.cpu_count() or 1 if jobs is None else jobs
     first = list(islice(stream, _SMALL + 1)) if jobs is None else []
@@ -274,11 +280,14 @@ def convert_tasks(
         for index, ref in chain(first, stream):
             yield index, convert_task(plan, index, ref)
         return
-    yield from _in_processes(plan, chain(first, stream), many)
+    yield from _in_processes(plan, chain(first, stream), many, lay_out)
 
 
 def _in_processes(
-    plan: Plan, stream: Iterator[tuple[int, TaskRef]], jobs: int
+    plan: Plan,
+    stream: Iterator[tuple[int, TaskRef]],
+    jobs: int,
+    lay_out: Callable[[Iterable[str]], None] | None,
 ) -> Iterator[tuple[int, Result]]:
     # Spawned, not forked: the process may have threads, and a worker starts in a known state.
     context = multiprocessing.get_context("spawn")
@@ -290,6 +299,8 @@ def _in_processes(
                 chunk = list(islice(stream, _CHUNK))
                 if not chunk:
                     break
+                if lay_out is not None:
+                    lay_out(ref.path for _, ref in chunk)
                 waiting.append(pool.submit(_convert_chunk, chunk))
             if not waiting:
                 return

@@ -246,7 +246,9 @@ def peak_of(command: Sequence[str]) -> list[int]:
         def watch() -> None:
             while not done.wait(0.05):
                 for pid in family(process.pid):
-                    peaks[pid] = max(peaks.get(pid, 0), high_water(pid))
+                    # The last reading, not the highest: before a new process runs its own program
+                    # it looks as large as the one that it was forked from.
+                    peaks[pid] = high_water(pid) or peaks.get(pid, 0)
 
         watcher = threading.Thread(target=watch)
         watcher.start()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterator
+from copy import copy
 from io import BytesIO
 from pathlib import Path
 
@@ -523,3 +525,36 @@ def test_tasks_in_archives_have_modes(tmp_path: Path) -> None:
     one_file(tmp_path)
     hub = FolderSource(str(tmp_path), origin=Origin(label="x", modes_inferred=True))
     assert not unpacked(hub).origin.modes_inferred
+
+
+# --- for other processes -------------------------------------------------------------------------
+
+
+def test_rows_are_laid_out_for_another_process(tmp_path: Path) -> None:
+    """It does not open the parquet file then, for which a large library would be loaded."""
+    shards(tmp_path)
+    found = source(tmp_path)
+    assert isinstance(found, ArchiveSource)
+    found.lay_out([f"tasks/{name}" for name in NAMES] + ["tasks", "no-such-place"])
+    other: ArchiveSource = copy(found)  # as a worker gets it
+    for path in (tmp_path / "data").iterdir():
+        path.unlink()
+    for name in NAMES:
+        assert other.tree(f"tasks/{name}") == task(name)
+    with pytest.raises(RlconvertError):  # what was taken is gone
+        other.tree(f"tasks/{NAMES[0]}")
+
+
+@pytest.mark.parametrize("fault", ["no path", "no archive", "no tar", "cut gzip"])
+def test_a_bad_row_is_told_by_the_other_process(fault: str, tmp_path: Path) -> None:
+    bad, said = BAD_ROWS[fault]
+    table(tmp_path / "x.parquet", [("alpha", tar(pieces_of(task("alpha")))), bad])
+    here = reader(tmp_path)
+    refs = list(here.refs())
+    found = source(tmp_path)
+    assert isinstance(found, ArchiveSource)
+    found.lay_out(ref.path for ref in refs)
+    other: ArchiveSource = copy(found)  # as a worker gets it
+    assert other.tree("tasks/alpha") == task("alpha")
+    with pytest.raises(RlconvertError, match=re.escape(said)):
+        other.tree(next(ref.path for ref in refs if ref.path != "tasks/alpha"))

@@ -1,15 +1,19 @@
-"""A set beyond the Hub's limit of entries in a folder: refused flat, and whole as archives."""
+"""Sets beyond the Hub's limit of entries in a folder, and what a task adds to the memory."""
 
 from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rlconvert.errors import TooBig
+from rlconvert.formats.taskfolder.layouts import find_layout
+from rlconvert.lineindex import LineIndex
+from rlconvert.source import FolderSource, Item, Kind
 from test_from_hub import rlconvert
 from test_publish import REPO, go, no_xet, sent
 from trees import assert_same_tree
@@ -69,3 +73,45 @@ def test_a_set_beyond_the_limit(hub: Hub, large_set: Path, tmp_path: Path) -> No
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["targets"]["harbor"]["converted"] == TASKS
     assert_same_tree(back, large_set, ignore=[".rlconvert"])
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+class ManyTasks(FolderSource):
+    """A folder of task folders that needs no disk."""
+
+    def items(self, folder: str) -> list[Item]:
+        if folder != "tasks":
+            return [] if folder else [Item("tasks", Kind.FOLDER)]
+        return [Item(f"task-{number:06}", Kind.FOLDER) for number in range(TASKS)]
+
+    def kind(self, path: str) -> Kind | None:
+        in_task = path.startswith("tasks/task-") and path.endswith("/task.toml")
+        return Kind.FILE if in_task else None
+
+
+def test_a_task_folder_takes_little_memory(tmp_path: Path) -> None:
+    """A reader knows where every task is, for as long as a run takes."""
+    source = ManyTasks(str(tmp_path))
+    find_layout(source)
+    tracemalloc.start()
+    try:
+        layout = find_layout(source)
+        kept, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(layout.places) == TASKS
+    assert (kept / TASKS < 130, most / TASKS < 250) == (True, True)
+
+
+def test_a_line_of_the_manifest_takes_little_memory() -> None:
+    """Each worker has the index of all."""
+    tracemalloc.start()
+    try:
+        index = LineIndex((f"task-{number:06}", number * 500, 500) for number in range(TASKS))
+        kept, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert list(index.find("task-000007")) == [(3500, 500)]
+    assert (kept / TASKS < 20, most / TASKS < 130) == (True, True)

@@ -142,7 +142,7 @@ def test_tasks_are_found_where_they_stand() -> None:
 
 def test_no_tasks() -> None:
     assert has_tasks(memory("a/instruction.md")) is None
-    assert find_layout(memory("a/instruction.md")).refs == ()
+    assert list(find_layout(memory("a/instruction.md")).refs) == []
 
 
 def test_a_config_that_is_no_file_still_marks_a_task() -> None:
@@ -259,7 +259,7 @@ def test_a_dataset_may_not_be_there_twice() -> None:
 
 def test_an_empty_registry() -> None:
     layout = find_layout(memory(*task_folders("a"), registry=[]))
-    assert (layout.refs, layout.tasksets, layout.explicit) == ((), (), True)
+    assert (list(layout.refs), layout.tasksets, layout.explicit) == ([], (), True)
 
 
 def test_folders_that_no_entry_names_are_files_of_no_task() -> None:

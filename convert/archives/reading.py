@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from io import BytesIO
+from pathlib import Path
 from typing import BinaryIO
 from weakref import finalize
 from zipfile import ZipFile
@@ -41,7 +42,7 @@ def tree_of_archive(data: bytes) -> FileTree:
 class Contents:
     """The archives in `files` of a source, one of them open at a time.
 
-    `folder` has the tar files that were unpacked from gzip.
+    `folder` has the tar files that were unpacked from gzip, and archives that were laid out.
     """
 
     def __init__(self, source: Source, files: Sequence[str], folder: str) -> None:
@@ -65,10 +66,7 @@ class Contents:
             raise row.fault
         name = self._files[row.file]
         try:
-            self._turn_to(row.file)
-            if self._cells is None:
-                self._cells = self._open.enter_context(Cells(self._source, name))
-            cell = self._cells.cell(row.place)
+            cell = self._taken(row) or self._cell(row)
             if not cell:
                 remedy = "Leave the row out, or fetch the file again"
                 raise Malformed("it has no archive", reason="row-without-archive", remedy=remedy)
@@ -79,6 +77,40 @@ class Contents:
             raise
         self._last = row.path, tree
         return tree
+
+    def lay_out(self, row: Node) -> None:
+        """Put the archive in a row where the process that is given the task finds it, once.
+
+        That need not open the parquet file then: the library for it is larger than all the rest.
+        Where this fails it has to, and says itself what is wrong.
+        """
+        if row.fault is not None:
+            return
+        with suppress(RlconvertError):
+            cell = self._cell(row) or b""
+            try:
+                self._laid_out(row).write_bytes(cell)
+            except OSError:
+                self._laid_out(row).unlink(missing_ok=True)
+
+    def _laid_out(self, row: Node) -> Path:
+        return Path(self._folder, f"{row.file}-{row.place}")
+
+    def _taken(self, row: Node) -> bytes:
+        """The archive that was laid out; nothing where none was."""
+        place = self._laid_out(row)
+        try:
+            cell = place.read_bytes()
+            place.unlink()
+        except FileNotFoundError:
+            return b""
+        return cell
+
+    def _cell(self, row: Node) -> bytes | None:
+        self._turn_to(row.file)
+        if self._cells is None:
+            self._cells = self._open.enter_context(Cells(self._source, self._files[row.file]))
+        return self._cells.cell(row.place)
 
     def bytes_of(self, file: Node) -> bytes:
         """The bytes of a file in a zip or tar file."""

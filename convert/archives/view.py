@@ -6,7 +6,7 @@ and need no code for it. The archives themselves are not seen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -214,6 +214,13 @@ class ArchiveSource:
     def open(self, path: str) -> BinaryIO:
         blob = self._blob(path)
         return self._inner.open(path) if blob is None else BytesIO(blob.read())
+
+    def lay_out(self, paths: Iterable[str]) -> None:
+        """Get ready the tasks at these paths for other processes, who got this one pickled."""
+        for path in paths:
+            row = self._index.get(path)
+            if row is not None and row.what is What.ROW:
+                self._contents.lay_out(row)
 
     # trees
 

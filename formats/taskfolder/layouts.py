@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from rlconvert.card import licence_of
@@ -37,7 +37,8 @@ _DEPTH = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What was found: `kind` says by what, `places` are the task folders in order.
+    """What was found: `kind` says by what, `places` are the task folders in order with their
+    tasksets, `ids` what those are called that have another name than their folder.
 
     `faults` are tasks that cannot be read because of where they stand: entries of a registry that
     lead to no folder of this repo, folders with a name that is not one everywhere.
@@ -45,23 +46,36 @@ class Layout:
 
     kind: str
     tasksets: tuple[Taskset, ...]
-    refs: tuple[TaskRef, ...]
+    places: Mapping[str, tuple[str, ...]]
+    ids: Mapping[str, str]
     faults: tuple[tuple[TaskRef, RlconvertError], ...] = ()
     explicit: bool = False
+
+    @property
+    def refs(self) -> Iterator[TaskRef]:
+        """The tasks in order, made when they are asked for: there may be very many."""
+        for path, tasksets in self.places.items():
+            yield TaskRef(id=self.id_of(path), path=path, tasksets=tasksets)
+
+    def id_of(self, path: str) -> str:
+        """What the task in a folder is called."""
+        return self.ids.get(path) or _name(path)
 
 
 @dataclass(slots=True)
 class Found:
     """Task folders in the order in which they were named, each with its tasksets."""
 
-    places: dict[str, list[str]] = field(default_factory=dict)
+    places: dict[str, tuple[str, ...]] = field(default_factory=dict)
     faults: list[tuple[TaskRef, RlconvertError]] = field(default_factory=list)
+    _above: set[str] = field(default_factory=set)
     _spelled: dict[str, str] = field(default_factory=dict)
+    _tasksets: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, path: str, taskset: str) -> None:
         """Take a folder; `UnsafePath` when it clashes with one before it."""
         for whole in (*parents(path), path):
-            other = self._spelled.setdefault(folded(whole), whole)
+            other = self._first_spelling(whole)
             if other != whole:
                 raise UnsafePath(
                     f"{other!a} and {whole!a} are one folder where case or normal form is folded",
@@ -69,9 +83,24 @@ class Found:
                     file=path,
                     remedy="Rename one of them in the source",
                 )
-        keys = self.places.setdefault(path, [])
+            if whole != path:
+                self._above.add(whole)
+        keys = self.places.get(path, ())
         if taskset not in keys:
-            keys.append(taskset)
+            keys = (*keys, taskset)
+        self.places[path] = self._tasksets.setdefault(keys, keys)  # one for all that are alike
+
+    def _first_spelling(self, path: str) -> str:
+        """How that folder was spelled where it came first.
+
+        Only spellings that differ from what they fold to are kept beside the places themselves.
+        """
+        key = folded(path)
+        if key == path:
+            return self._spelled.get(key, path)
+        if key in self.places or key in self._above:
+            return key
+        return self._spelled.setdefault(key, path)
 
     def refuse(
         self, task: str, path: str, tasksets: tuple[str, ...], error: RlconvertError
@@ -95,8 +124,8 @@ def find_layout(source: Source, framework: str = FORMAT) -> Layout:
     """Every task folder of the source and the tasksets they form, as `framework` is to see it."""
     if source.kind(CONFIG) is not None:
         key = source.name
-        ref = TaskRef(id=source.name, path="", tasksets=(key,))
-        return Layout(kind="one task", tasksets=(Taskset(key=key, name=key),), refs=(ref,))
+        sets = (Taskset(key=key, name=key),)
+        return Layout(kind="one task", tasksets=sets, places={"": (key,)}, ids={"": source.name})
     if source.kind(REGISTRY) is Kind.FILE:
         return _registry_layout(source, framework)
     taskset = _manifest_taskset(source) or Taskset(key=source.name, name=source.name)
@@ -113,17 +142,25 @@ def find_layout(source: Source, framework: str = FORMAT) -> Layout:
 
 def layout_of(kind: str, tasksets: tuple[Taskset, ...], found: Found, **more: bool) -> Layout:
     """The layout of the folders in `found`, each under a stable id."""
-    ids = _ids(list(found.places))
-    refs = tuple(
-        TaskRef(id=ids[path], path=path, tasksets=tuple(keys))
-        for path, keys in found.places.items()
+    names = {folded(_name(path)) for path in found.places}
+    ids = {} if len(names) == len(found.places) else _ids(list(found.places))
+    return Layout(
+        kind=kind,
+        tasksets=tasksets,
+        places=found.places,
+        ids=ids,
+        faults=tuple(found.faults),
+        **more,
     )
-    return Layout(kind=kind, tasksets=tasksets, refs=refs, faults=tuple(found.faults), **more)
 
 
 def task_folders(source: Source, folder: str, depth: int) -> Iterator[str]:
     """Folders below `folder` with a `task.toml`, parents first, in order of their names."""
     return marked_folders(source, CONFIG, folder, depth)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _ids(paths: list[str]) -> dict[str, str]:
@@ -201,20 +238,17 @@ def _registry_layout(source: Source, framework: str) -> Layout:
                 orders[key].remove(path)
                 found.refuse(f"{key}/{path}", path, (key,), _inside(path, outer))
     layout = layout_of(REGISTRY, (), found, explicit=True)
-    ids = {ref.path: ref.id for ref in layout.refs}
     tasksets = tuple(
         Taskset(
             key=key,
             name=dataset.name,
             version=dataset.version,
             description=dataset.description,
-            order=tuple(ids[path] for path in orders[key]),
+            order=tuple(map(layout.id_of, orders[key])),
         )
         for key, dataset in sets.items()
     )
-    return Layout(
-        kind=REGISTRY, tasksets=tasksets, refs=layout.refs, faults=layout.faults, explicit=True
-    )
+    return replace(layout, tasksets=tasksets)
 
 
 def _inside(path: str, outer: str) -> Malformed:
@@ -303,10 +337,9 @@ def repo_of(source: Source, layout: Layout) -> Repo:
 
 def shared_files(source: Source, layout: Layout) -> tuple[FileTree, tuple[RlconvertError, ...]]:
     """The files that belong to no task; those that cannot be read come back as faults."""
-    places = {ref.path for ref in layout.refs}
-    if "" in places:
+    if "" in layout.places:
         return FileTree(), ()
-    refused = {ref.path for ref, _ in layout.faults}
+    skip = {*layout.places, *(ref.path for ref, _ in layout.faults), *BOOKKEEPING}
     faults: list[RlconvertError] = []
-    tree = source.tree("", skip=places | refused | BOOKKEEPING, on_fault=faults.append)
+    tree = source.tree("", skip=skip, on_fault=faults.append)
     return tree, tuple(faults)
