@@ -23,7 +23,6 @@ from .errors import (
 from .files import Blob, FileTree
 from .judge import Judge
 from .model import Native, Repo, Task, TaskRef
-from .searching import unfetched
 from .soundness import Weakness
 from .source import Source
 
@@ -373,14 +372,16 @@ def choose_format(source: Source, asked: str | None, *, first_of_several: bool =
     """The format to read with: the one asked for, else the only one that fits.
 
     `UnknownFormat` when none fits, `AmbiguousFormat` when several do and the first will not do.
-    `Malformed` when none fits and files that may hold tasks were not fetched.
+    Where none fits and a file that may hold tasks cannot be read, the error is why.
     """
     if asked is not None:
         return get_format(asked)
     findings = sniff(source)
     if not findings:
-        if (missing := unfetched(source)) is not None:
-            raise missing
+        from .archives.finding import unread
+
+        if (fault := unread(source)) is not None:
+            raise fault
         names = ", ".join(item.name for item in source.items("")[:8]) or "nothing"
         raise UnknownFormat(
             f"no known task layout in {source.origin.label}; at its top: {names}",

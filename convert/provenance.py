@@ -287,6 +287,12 @@ def targets_of(source: Source) -> tuple[str, ...]:
     return () if record is None else record.targets
 
 
+def first_repo(source: Source) -> str | None:
+    """The repo of the Hub that a repo was converted from, as its sidecar says."""
+    record = _record_of(source)
+    return None if record is None else record.source.repo
+
+
 def left_behind(source: Source, read_as: str, targets: Container[str]) -> str | None:
     """The format of an earlier source that the output can no longer be turned back into.
 

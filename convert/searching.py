@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .errors import ReadError, RlconvertError
-from .pointers import NOT_FETCHED
+from .errors import ReadError
 from .source import BOOKKEEPING, Item, Kind, Source
-
-_ROWS = (".jsonl", ".parquet", ".zip", ".tar", ".tar.gz", ".tgz")
-"""What files that hold tasks are called."""
 
 _MAX_FOLDERS = 2_000
 
@@ -45,19 +41,14 @@ def marked_folders(source: Source, mark: str, folder: str, depth: int) -> Iterat
             yield from marked_folders(source, mark, path, depth - 1)
 
 
-def unfetched(source: Source) -> RlconvertError | None:
-    """The error for a Git LFS pointer where tasks would be, or None where there is none."""
+def files_called(source: Source, endings: tuple[str, ...]) -> Iterator[str]:
+    """Files whose names end so, those near the root first; of very many folders not all."""
     todo = [""]
     for folder in todo:
         above = f"{folder}/" if folder else ""
         for item in items_to_search(source, folder):
             path = above + item.name
-            if item.kind is Kind.FILE and item.name.endswith(_ROWS):
-                try:
-                    source.open(path).close()
-                except RlconvertError as error:
-                    if error.reason == NOT_FETCHED:
-                        return error
+            if item.kind is Kind.FILE and item.name.endswith(endings):
+                yield path
             elif item.kind is Kind.FOLDER and (folder or item.name not in BOOKKEEPING):
                 todo += [path] if len(todo) < _MAX_FOLDERS else []
-    return None

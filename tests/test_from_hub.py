@@ -59,6 +59,36 @@ def test_a_repo_is_read_at_its_commit(hub: Hub, tmp_path: Path) -> None:
     )
 
 
+def test_a_registry_may_name_its_own_repo(hub: Hub, tmp_path: Path) -> None:
+    """At the commit before its own, as a builder does that pushes twice. Others stay others."""
+    files = {
+        f"tasks/{name}/{path}": data for name in "ab" for path, data in content("hello").items()
+    }
+    first = hub.server.seed("team/twice", files)
+    url = f"{hub.url}/datasets/team/twice"
+    entries = [
+        {"name": "a", "path": "tasks/a", "git_url": url, "git_commit_id": first},
+        {"name": "b", "path": "tasks/b", "git_url": f"{hub.url}/datasets/team/other"},
+    ]
+    registry = [{"name": "s", "version": "1.0", "description": "", "tasks": entries}]
+    hub.server.seed("team/twice", {"registry.json": json.dumps(registry).encode()})
+    out, again, back = (tmp_path / name for name in ("out", "again", "back"))
+    run = rlconvert(hub, "convert", "team/twice", str(out), "--to", "harbor", "--json")
+    assert run.returncode == 4, run.stderr
+    assert json.loads(run.stdout)["targets"]["harbor"]["converted"] == 1
+    kept = json.loads((out / "registry.json").read_text())[0]["tasks"]
+    assert kept == entries[:1]
+    assert rlconvert(hub, "convert", str(out), str(again), "--to", "nemo").returncode == 0
+    assert len([*again.glob("tasks/*/task.toml")]) == 1
+    alone = tmp_path / "clone"
+    (alone / "tasks").mkdir(parents=True)
+    (out / "tasks" / "a").rename(alone / "tasks" / "a")
+    (out / "registry.json").rename(alone / "registry.json")
+    refused = rlconvert(hub, "convert", str(alone), str(back), "--to", "nemo")
+    assert refused.returncode == 14
+    assert "by its address" in refused.stderr
+
+
 def test_executable_bits_are_told_by_their_first_line(hub: Hub, tmp_path: Path) -> None:
     hub.server.seed("team/hello", content("hello"))
     out = tmp_path / "out"

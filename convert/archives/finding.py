@@ -12,13 +12,15 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import islice
+from itertools import accumulate, islice
 
-from rlconvert.errors import Malformed, RlconvertError
-from rlconvert.searching import items_to_search, marked_folders
+from rlconvert.errors import Malformed, RlconvertError, UnsafePath
+from rlconvert.files import printable
+from rlconvert.searching import files_called, items_to_search, marked_folders
 from rlconvert.source import BOOKKEEPING, Item, Kind, Source
 
-from .parquet import TaskTable, task_table
+from .members import MAX_UNPACKED
+from .parquet import TaskTable, names_columns, task_table
 from .tarred import GZIP, tar_members, unzipped_pieces
 from .zipped import MAGIC, opened_zip
 
@@ -131,6 +133,56 @@ def set_alone(source: Source, path: str) -> Archives:
     raise Malformed(
         problem, reason="no-tasks-in-archive", file=path, remedy="Name the folder it is in"
     )
+
+
+def unread(source: Source) -> RlconvertError | None:
+    """Why the first file that may hold tasks cannot be read, in a source where none were found.
+
+    It was not fetched, it is damaged, or it is nearly what is read and not quite. None where there
+    is nothing of the kind.
+    """
+    for path in files_called(source, (".jsonl", TABLE, *PACKED)):
+        try:
+            source.open(path).close()
+            if path.endswith(TABLE):
+                _refuse_other_types(source, path)
+            elif path.endswith(PACKED):
+                _refuse_damage(source, path)
+        except RlconvertError as error:
+            error.file = printable(path)
+            return error
+    return None
+
+
+def _refuse_other_types(source: Source, path: str) -> None:
+    if task_table(source, path) is None and names_columns(source, path):
+        raise Malformed(
+            "its columns path and task_binary are not one of text and one of bytes",
+            reason="not-a-task-table",
+            remedy="Write them as string and binary",
+        )
+
+
+def _refuse_damage(source: Source, path: str) -> None:
+    with source.open(path) as file:
+        head = file.read(4)
+        size = file.seek(0, 2)
+        file.seek(0)
+        if head in MAGIC:
+            with opened_zip(file) as archive:
+                if any(_is_mark(name.replace("\\", "/")) for name in archive.namelist()):
+                    raise UnsafePath(
+                        "the names in it have backslashes, which are no folders in a zip file",
+                        reason="unsafe-name",
+                        remedy="Make the archive again with names that have slashes",
+                    )
+            return
+        if head[:2] == GZIP:
+            pieces = iter(lambda: file.read(1 << 16), b"")
+            sizes = accumulate(map(len, unzipped_pieces(pieces, size, MAX_UNPACKED)))
+            any(so_far >= _HEAD for so_far in sizes)
+        else:
+            next(tar_members(file, size), None)
 
 
 class _Looked:

@@ -63,6 +63,12 @@ def task_table(source: Source, path: str) -> TaskTable | None:
         return TaskTable(int(opened.metadata.num_rows), others, rooted)
 
 
+def names_columns(source: Source, path: str) -> bool:
+    """Whether the file has the two columns, of whatever types."""
+    with source.open(path) as file:
+        return {PATH, ARCHIVE} <= set(_opened(file, path).schema_arrow.names)
+
+
 def row_paths(source: Source, path: str) -> Iterator[str | None]:
     """The `path` of each row; the archives are not read."""
     with source.open(path) as file:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from rlconvert.archives.finding import unread
 from rlconvert.card import licence_of
 from rlconvert.errors import UnknownFormat
 from rlconvert.format import Finding, Options
 from rlconvert.model import Repo, RowRef, Task, TaskRef
 from rlconvert.provenance import targets_of
-from rlconvert.searching import unfetched
 from rlconvert.source import BOOKKEEPING, Source
 
 from .configs import MAX_YAML, find_configs, is_config
@@ -77,8 +77,8 @@ class NemoReader:
         missing = [str(each.extras[FORMAT]["/dataset"]) for each in self._rows.tasksets]
         if self._rows.faults:
             return self._rows.faults[0]
-        if (pointer := unfetched(self._source)) is not None:
-            return pointer
+        if (fault := unread(self._source)) is not None:
+            return fault
         said = (
             f"no row file of {self._source.origin.label} is there"
             + (f"; its configs declare {', '.join(missing[:5])}" if missing else "")

@@ -14,10 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from rlconvert.address import parse_hub_address
 from rlconvert.card import licence_of
-from rlconvert.errors import Malformed, RlconvertError, UnsafePath
+from rlconvert.errors import Malformed, RlconvertError, UnsafePath, UsageError
 from rlconvert.files import FileTree, check_path, folded, parents, printable
 from rlconvert.model import Repo, TaskRef, Taskset
+from rlconvert.provenance import first_repo
 from rlconvert.searching import marked_folders
 from rlconvert.source import BOOKKEEPING, Kind, Source
 
@@ -209,6 +211,7 @@ def _registry_layout(source: Source, framework: str) -> Layout:
     except DocumentRefused as refused:
         raise config_error(refused, REGISTRY) from refused
     found = Found()
+    repos = _own_repos(source)
     orders: dict[str, list[str]] = {}
     sets: dict[str, RegistryDataset] = {}
     for index, dataset in _datasets_for(framework, registry):
@@ -225,7 +228,7 @@ def _registry_layout(source: Source, framework: str) -> Layout:
         orders[key] = []
         for number, entry in enumerate(dataset.tasks):
             try:
-                path = _checked_place(source, entry)
+                path = _checked_place(source, entry, repos)
                 found.add(path, key)
                 orders[key].append(path)
             except RlconvertError as error:
@@ -272,12 +275,27 @@ def place_of(entry: RegistryTask) -> str:
     return "" if path == "." else check_path(path)
 
 
-def _checked_place(source: Source, entry: RegistryTask) -> str:
-    if entry.git_url is not None:
+def _own_repos(source: Source) -> frozenset[str]:
+    """What the Hub calls the repo that is read, and the one that it was converted from."""
+    return frozenset(repo for repo in (source.origin.repo, first_repo(source)) if repo)
+
+
+def _is_in(repos: frozenset[str], url: str) -> bool:
+    try:
+        place = parse_hub_address(url)
+    except UsageError:
+        return False
+    return place is not None and place.repo_id in repos
+
+
+def _checked_place(source: Source, entry: RegistryTask, repos: frozenset[str]) -> str:
+    # Its registry may name a repo at the commit before the one that brought the registry. What is
+    # read is the commit that was asked for.
+    if entry.git_url is not None and not _is_in(repos, entry.git_url):
         raise Malformed(
             f"the task stands in another repository, {printable(entry.git_url)}",
             reason="foreign-git-url",
-            remedy="Convert that repository, or copy the task into this one",
+            remedy="Convert that repository, by its address, or copy the task into this one",
         )
     path = place_of(entry)
     link = next((up for up in (*parents(path), path) if source.kind(up) is Kind.LINK), None)

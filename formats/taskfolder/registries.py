@@ -26,8 +26,9 @@ def filtered_registry(data: bytes, outcome: Outcome) -> bytes:
     registry = decode_registry_json(data)
     kept: list[RegistryDataset] = []
     unknown = {}
+    here = _named_here(registry)
     for number, dataset in enumerate(registry.datasets):
-        stays = [index for index, task in enumerate(dataset.tasks) if _stands(task, outcome)]
+        stays = [index for index, task in enumerate(dataset.tasks) if _stands(task, outcome, here)]
         moved = {
             f"/{number}/tasks/{old}/": f"/{number}/tasks/{new}/" for new, old in enumerate(stays)
         }
@@ -47,12 +48,23 @@ def filtered_registry(data: bytes, outcome: Outcome) -> bytes:
 def names_what_stands(data: bytes, outcome: Outcome) -> bool:
     """Whether every task that a registry names stands in the output."""
     registry = decode_registry_json(data)
-    return all(_stands(task, outcome) for dataset in registry.datasets for task in dataset.tasks)
+    here = _named_here(registry)
+    return all(
+        _stands(task, outcome, here) for dataset in registry.datasets for task in dataset.tasks
+    )
 
 
-def _stands(task: RegistryTask, outcome: Outcome) -> bool:
+def _named_here(registry: RegistryJson) -> frozenset[str]:
+    """The paths of entries that say nothing of another repository."""
+    tasks = (task for dataset in registry.datasets for task in dataset.tasks)
+    return frozenset(task.path for task in tasks if task.git_url is None)
+
+
+def _stands(task: RegistryTask, outcome: Outcome, here: frozenset[str]) -> bool:
+    """An entry with a `git_url` was read where that is the repo itself; then its folder stands."""
     try:
-        return task.git_url is None and outcome.has_folder(place_of(task))
+        elsewhere = task.git_url is not None and task.path in here
+        return not elsewhere and outcome.has_folder(place_of(task))
     except UnsafePath:  # whoever read the registry has told of it
         return False
 
