@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -51,6 +52,7 @@ def _flat(nodes: Mapping[str, Node], above: str = "") -> FileTree:
     return make_tree(entries, empty)
 
 
+@cache
 def trees(depth: int = 2) -> st.SearchStrategy[FileTree]:
     """Files and folders, empty ones too; no links: those need the whole task (`with_links`)."""
     return _nodes(depth).map(_flat)

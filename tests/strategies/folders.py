@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from rlconvert.formats.taskfolder.tables import EnvironmentTable, TaskOs, TaskTa
 from rlconvert.formats.taskfolder.toml_schema import decode_task_toml
 from strategies.files import small_trees, text_file, trees, with_links
 from strategies.tomls import Table, step_tables, task_tables, text_of
-from strategies.words import lines, texts
+from strategies.words import coin, lines, one_in, texts
 
 Draw = st.DrawFn
 
@@ -28,20 +29,27 @@ SCRIPTS = (
     "true\n",
 )
 """Verifiers that write one number, a named one, several, and those that do not tell."""
+scripts = st.sampled_from(SCRIPTS)
+_plain_scripts = st.sampled_from(SCRIPTS[:7])
 
 DOCKERFILE = "FROM python:3.12-slim\nWORKDIR /app\n"
 COMPOSE = "services:\n  main:\n    image: x\n  db:\n    image: postgres\n"
 
+_prompts = texts | lines
+_kinds = st.sampled_from(["files", "build", "compose"])
+_parts = st.lists(st.sampled_from(["workdir", "tests", "solution"]), max_size=2, unique=True)
 
+
+@cache
 @st.composite
 def folders(draw: Draw, declared: str | None = None, plain: bool = False) -> FileTree:
     """A task folder that Harbor would load. `plain`: one that other frameworks take, too."""
     table: Table = draw(task_tables(declared))
-    if not plain and draw(st.integers(0, 3)) == 3:
+    if not plain and draw(one_in(4)):
         table["steps"] = draw(step_tables())
-        if draw(st.booleans()):
+        if draw(coin):
             table["multi_step_reward_strategy"] = '"final"'
-    elif draw(st.integers(0, 2)) == 2:
+    elif draw(one_in(3)):
         table["environment"] = _with(table, "docker_image", "'ghcr.io/x/y@sha256:0'")
     config_text = draw(text_of(table))
     config = decode_task_toml(config_text.encode()).config
@@ -50,25 +58,24 @@ def folders(draw: Draw, declared: str | None = None, plain: bool = False) -> Fil
     _lay(entries, empty, "environment", draw(_environments(plain)))
     tests = draw(_tests(config, plain))
     _lay(entries, empty, "tests", tests)
-    if draw(st.booleans()):
+    if draw(coin):
         _lay(entries, empty, "solution", draw(trees()))
-        if draw(st.booleans()):
+        if draw(coin):
             entries["solution/solve.sh"] = text_file("#!/bin/sh\ntrue\n", executable=True)
     if config.steps:
         for step in config.steps:
             home = f"steps/{step.name}"
-            entries[f"{home}/instruction.md"] = text_file(draw(texts | lines))
-            parts = st.sampled_from(["workdir", "tests", "solution"])
-            for part in draw(st.lists(parts, max_size=2, unique=True)):
+            entries[f"{home}/instruction.md"] = text_file(draw(_prompts))
+            for part in draw(_parts):
                 _lay(entries, empty, f"{home}/{part}", draw(small_trees))
-            if draw(st.integers(0, 2)) == 2:
+            if draw(one_in(3)):
                 for name in _script_names(config):
-                    entries[f"{home}/tests/{name}"] = text_file(draw(st.sampled_from(SCRIPTS)))
+                    entries[f"{home}/tests/{name}"] = text_file(draw(scripts))
     else:
-        entries["instruction.md"] = text_file(draw(texts | lines))
-    if draw(st.integers(0, 4)) == 4:
+        entries["instruction.md"] = text_file(draw(_prompts))
+    if draw(one_in(5)):
         entries["trajectory.json"] = text_file(draw(texts))
-    if draw(st.booleans()):
+    if draw(coin):
         _lay(entries, empty, "more", draw(small_trees))
         entries["NOTES.md"] = text_file(draw(texts))
     tree = make_tree(entries, empty)
@@ -92,13 +99,14 @@ def _lay(entries: dict[str, Entry], empty: list[str], folder: str, tree: FileTre
     empty += tree.moved(folder).empty_folders if tree else [folder]
 
 
+@cache
 @st.composite
 def _environments(draw: Draw, plain: bool) -> FileTree:
     tree = draw(trees())
     entries = dict(tree.entries)
     if plain and not entries:  # the Hub would lose a folder that Harbor wants to be there
         entries["first"] = text_file("")
-    kind = draw(st.sampled_from(["files", "build", "compose"]))
+    kind = draw(_kinds)
     if kind != "files":
         entries["Dockerfile"] = text_file(DOCKERFILE)
     if kind == "compose":
@@ -123,15 +131,14 @@ def _environment_tables(config: TaskTable) -> Iterator[EnvironmentTable]:
 def _tests(draw: Draw, config: TaskTable, plain: bool) -> FileTree:
     tree = draw(trees())
     entries = dict(tree.entries)
-    scripts = SCRIPTS[:7] if plain else SCRIPTS
     own_machine = config.verifier.environment_mode is VerifierMode.SEPARATE
-    bundled = own_machine and not config.steps and draw(st.booleans())
+    bundled = own_machine and not config.steps and draw(coin)
     if bundled:
         entries["Dockerfile"] = text_file(DOCKERFILE)
-    if not bundled or draw(st.booleans()):
-        script = draw(st.sampled_from(scripts))
+    if not bundled or draw(coin):
+        script = draw(_plain_scripts if plain else scripts)
         for name in _script_names(config):
-            entries[name] = text_file(script, executable=draw(st.booleans()))
-    if draw(st.integers(0, 5)) == 5:
+            entries[name] = text_file(script, executable=draw(coin))
+    if draw(one_in(6)):
         entries[".harborignore"] = text_file("*.pyc\n!test.sh\n")
     return make_tree(entries, tree.empty_folders)

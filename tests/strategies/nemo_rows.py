@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from rlconvert.files import Blob, File, FileTree
 from rlconvert.formats.scorers import scorers
 from scorers.cases import cases_of
-from strategies.words import texts
+from strategies.words import coin, texts
 
 Draw = st.DrawFn
 Item = dict[str, Any]
@@ -111,25 +112,31 @@ _tools = st.one_of(
     st.just({"type": "function", "function": {"name": "h"}}),
     st.just({"type": "web_search"}),
 )
+_inputs = nasty | st.lists(_items, max_size=4)
+_some_tools = st.none() | st.lists(_tools, max_size=3)
+_fields = st.dictionaries(st.sampled_from(["x", "uuid", "é", "metadata"]), values)
+_ids = nasty | st.just("one")
 
 
+@cache
 @st.composite
 def requests(draw: Draw) -> Item:
     """`responses_create_params`."""
-    request: Item = {"input": draw(nasty | st.lists(_items, max_size=4))}
-    if draw(st.booleans()):
-        request["tools"] = draw(st.none() | st.lists(_tools, max_size=3))
-    if draw(st.booleans()):
+    request: Item = {"input": draw(_inputs)}
+    if draw(coin):
+        request["tools"] = draw(_some_tools)
+    if draw(coin):
         request["instructions"] = draw(nasty)
-    if draw(st.booleans()):
+    if draw(coin):
         request |= {"temperature": draw(st.sampled_from([0, 0.7, None])), "metadata": {"a": "b"}}
     return request
 
 
+@cache
 @st.composite
 def lines(draw: Draw) -> bytes:
     """A row, with or without routing keys, in any of the shapes, spaced in some way."""
-    fields: Item = draw(st.dictionaries(st.sampled_from(["x", "uuid", "é", "metadata"]), values))
+    fields: Item = draw(_fields)
     row: Item = {"responses_create_params": draw(requests())}
     match draw(st.integers(0, 3)):
         case 0:
@@ -138,17 +145,20 @@ def lines(draw: Draw) -> bytes:
             row |= {"verifier_metadata": fields}
         case _:
             row |= fields
-    if draw(st.booleans()):
-        row["task_id"] = draw(nasty | st.just("one"))
-    if draw(st.booleans()):
+    if draw(coin):
+        row["task_id"] = draw(_ids)
+    if draw(coin):
         row |= {"agent_ref": {"name": "some_agent"}, "_ng_task_index": 3}
     row = dict(draw(st.permutations(list(row.items()))))
     if draw(st.integers(0, 4)) == 0:
         row.pop("task_id", None)
         row = {"task_id": {"taskset": "t", "task_id": "b"}, "task_input": row}
     spaced = draw(st.sampled_from([(", ", ": "), (",", ":"), (" ,\t", " : ")]))
-    text = json.dumps(row, ensure_ascii=draw(st.booleans()), separators=spaced)
+    text = json.dumps(row, ensure_ascii=draw(coin), separators=spaced)
     return text.encode() + draw(st.sampled_from([b"\n", b"\r\n", b" \n"]))
+
+
+_some_lines = st.lists(lines(), min_size=1, max_size=3)
 
 
 def _cases() -> dict[str, list[tuple[Item, Item]]]:
@@ -201,10 +211,10 @@ def row_repos(draw: Draw) -> FileTree:
         entries = ""
         for split in draw(st.sampled_from([["train"], ["train", "validation"], ["example"]])):
             path = f"data/{name}/{split}.jsonl"
-            rows = draw(st.lists(lines(), min_size=1, max_size=3))
-            if draw(st.booleans()):
+            rows = draw(_some_lines)
+            if draw(coin):
                 rows.append(rows[0])
-            if draw(st.booleans()):
+            if draw(coin):
                 rows[-1] = rows[-1].rstrip()
             files[path] = b"".join(rows)
             entries += ENTRY.format(name=f"{name}-{split}", split=split, path=path)

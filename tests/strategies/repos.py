@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 from hypothesis import strategies as st
 
 from rlconvert.files import Entry, FileTree, folded, make_tree
 from strategies.files import small_trees, text_file, with_links
 from strategies.folders import folders
-from strategies.words import names, plain_names, texts
+from strategies.words import coin, names, plain_names, texts
 
 Draw = st.DrawFn
 
@@ -36,40 +37,49 @@ SHARED = (
 )
 """Files of no task, some where another framework's own files would go."""
 
+_shared_paths = st.lists(st.sampled_from(SHARED), max_size=3, unique=True)
+_cards = st.sampled_from(CARDS)
+_own_name = st.none() | st.just("org/source")
+_any_name = st.sampled_from([None, "org/alpha"])
+_KINDS = ("one task", "root", "tasks", "deeper", "manifest", "registry")
+_kinds = st.sampled_from(_KINDS)
+_other_kinds = st.sampled_from(_KINDS[:-1])
+
 _PACKAGE = re.compile("[a-zA-Z0-9][a-zA-Z0-9_-]*(?:[.][a-zA-Z0-9_-]+)*")
 _DATASET_NAMES = ("words", "numbers", "w o r d s", "\u00e9")
 _VERSIONS = ("1.0", "2.0", "head")
 
 
+@cache
 @st.composite
 def _shared(draw: Draw) -> FileTree:
     entries: dict[str, Entry] = {}
-    for path in draw(st.lists(st.sampled_from(SHARED), max_size=3, unique=True)):
-        entries[path] = text_file(draw(texts), executable=draw(st.booleans()))
-    if draw(st.booleans()):
-        entries["README.md"] = text_file(draw(st.sampled_from(CARDS)))
-    extra = draw(small_trees).moved("shared") if draw(st.booleans()) else FileTree()
+    for path in draw(_shared_paths):
+        entries[path] = text_file(draw(texts), executable=draw(coin))
+    if draw(coin):
+        entries["README.md"] = text_file(draw(_cards))
+    extra = draw(small_trees).moved("shared") if draw(coin) else FileTree()
     return make_tree(entries | dict(extra.entries), extra.empty_folders)
 
 
+@cache
 @st.composite
 def repos(draw: Draw, plain: bool = False, registries: bool = True) -> FileTree:
     """A repository. `plain`: of tasks with names and rewards that other frameworks take."""
-    kinds = ["one task", "root", "tasks", "deeper", "manifest"]
-    kind = draw(st.sampled_from([*kinds, "registry"] if registries else kinds))
+    kind = draw(_kinds if registries else _other_kinds)
     if kind == "one task":
-        return draw(folders(draw(st.none() | st.just("org/source")), plain))
+        return draw(folders(draw(_own_name), plain))
     places = draw(_places(kind, plain))
     shared = draw(_shared())
     entries, empty = dict(shared.entries), list(shared.empty_folders)
     for place in places:
         name = place.rpartition("/")[2]
-        declared = f"org/{name}" if _PACKAGE.fullmatch(name) and draw(st.booleans()) else None
-        tree = draw(folders(declared or draw(st.sampled_from([None, "org/alpha"])), plain))
+        declared = f"org/{name}" if _PACKAGE.fullmatch(name) and draw(coin) else None
+        tree = draw(folders(declared or draw(_any_name), plain))
         entries |= tree.moved(place).entries
         empty += tree.moved(place).empty_folders
     if kind == "manifest":
-        entries["dataset.toml"] = text_file(draw(st.sampled_from(_MANIFESTS)))
+        entries["dataset.toml"] = text_file(draw(_manifests))
     if kind == "registry":
         entries["registry.json"] = text_file(draw(_registries(places)))
     tree = make_tree(entries, empty)
@@ -81,8 +91,10 @@ _MANIFESTS = (
     '# set\r\n[dataset]\r\nname = "org/set"\r\nversion = "3"\r\nowner = "me"\r\n',
     'schema_version = "1.0"\n[dataset]\nname = "org/set"\ndescription = "d"\n[metadata]\na = 1e5\n',
 )
+_manifests = st.sampled_from(_MANIFESTS)
 
 
+@cache
 @st.composite
 def _places(draw: Draw, kind: str, plain: bool) -> list[str]:
     parents = {
@@ -92,9 +104,9 @@ def _places(draw: Draw, kind: str, plain: bool) -> list[str]:
         "deeper": ["sets/x/", "sets/y/", "tasks/"],
         "registry": ["", "tasks/", "sets/x/", "sets/y/"],
     }[kind]
-    called = plain_names if plain or draw(st.booleans()) else names
+    called = plain_names if plain or draw(coin) else names
     place = st.builds(str.__add__, st.sampled_from(parents), called)
-    return draw(st.lists(place, min_size=1, max_size=2 + draw(st.booleans()), unique_by=folded))
+    return draw(st.lists(place, min_size=1, max_size=2 + draw(coin), unique_by=folded))
 
 
 @st.composite
@@ -121,4 +133,4 @@ def _registries(draw: Draw, places: list[str]) -> str:
             | draw(st.sampled_from([{}, {"metrics": [{"type": "mean"}]}, {"homepage": "x"}]))
         )
     indent = draw(st.sampled_from([None, 2, 4]))
-    return json.dumps(sets, indent=indent, ensure_ascii=draw(st.booleans()))
+    return json.dumps(sets, indent=indent, ensure_ascii=draw(coin))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rlconvert.files import Entry, FileTree, make_tree
 from strategies.files import text_file
 from strategies.folders import folders
-from strategies.words import plain_names
+from strategies.words import coin, plain_names
 
 Draw = st.DrawFn
 
@@ -31,6 +31,11 @@ _MORE: st.SearchStrategy[dict[str, object]] = st.dictionaries(
     st.sampled_from(_VALUES),
     max_size=2,
 )
+_inputs: st.SearchStrategy[list[str] | str | None] = st.sampled_from([[], "", None])
+_separators = st.sampled_from([None, (",", ":"), (" ,  ", "\t:")])
+_ends = st.sampled_from(["\n", "\r\n"])
+_called = st.lists(plain_names, min_size=1, max_size=2, unique=True)
+_environments = st.sampled_from([["words"], ["words", "counts"]])
 
 
 @st.composite
@@ -39,27 +44,27 @@ def _rows(draw: Draw, names: list[str]) -> str:
     for name in names:
         row: dict[str, object] = {
             "task_name": name,
-            "responses_create_params": {"input": draw(st.sampled_from([[], "", None]))},
+            "responses_create_params": {"input": draw(_inputs)},
             **draw(_MORE),
         }
         shuffled = dict(draw(st.permutations(list(row.items()))))
-        separators = draw(st.sampled_from([None, (",", ":"), (" ,  ", "\t:")]))
-        lines.append(json.dumps(shuffled, ensure_ascii=draw(st.booleans()), separators=separators))
-    end = draw(st.sampled_from(["\n", "\r\n"]))
+        separators = draw(_separators)
+        lines.append(json.dumps(shuffled, ensure_ascii=draw(coin), separators=separators))
+    end = draw(_ends)
     return end.join(lines) + draw(st.sampled_from(["", end]))
 
 
 @st.composite
 def row_repos(draw: Draw) -> FileTree:
     """One or two environments, which may share task folders, in one order."""
-    places = draw(st.lists(plain_names, min_size=1, max_size=2, unique=True))
+    places = draw(_called)
     entries: dict[str, Entry] = {"README.md": text_file("---\nlicense: mit\n---\n")}
     empty: list[str] = []
     for name in places:
         tree = draw(folders(f"org/{name}", plain=True)).moved(f"tasks/{name}")
         entries |= tree.entries
         empty += tree.empty_folders
-    for name in draw(st.sampled_from([["words"], ["words", "counts"]])):
+    for name in draw(_environments):
         chosen = places if name == "words" else places[: draw(st.integers(1, len(places)))]
         entries[f"environments/{name}/config.yaml"] = text_file(CONFIG.format(name=name))
         entries[f"data/{name}.jsonl"] = text_file(draw(_rows(chosen)))

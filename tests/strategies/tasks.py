@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
+from functools import cache
 from typing import TypeVar
 
 from hypothesis import strategies as st
@@ -39,9 +41,9 @@ from rlconvert.runtime import (
     Tpu,
 )
 from strategies.files import small_trees, text_file
-from strategies.folders import COMPOSE, DOCKERFILE, SCRIPTS
+from strategies.folders import COMPOSE, DOCKERFILE, scripts
 from strategies.tomls import STEP_NAMES
-from strategies.words import plain_names, texts
+from strategies.words import one_in, plain_names, texts
 
 Draw = st.DrawFn
 Value = TypeVar("Value")
@@ -153,6 +155,9 @@ def runtimes(place: st.SearchStrategy[Place]) -> st.SearchStrategy[Runtime]:
     )
 
 
+any_runtime = runtimes(st.just(NoRuntime()))
+
+
 def verifiers(*, separate: bool) -> st.SearchStrategy[Verifier]:
     """A verifier; with `separate`, perhaps one that has a machine of its own.
 
@@ -161,7 +166,7 @@ def verifiers(*, separate: bool) -> st.SearchStrategy[Verifier]:
     return st.builds(
         Verifier,
         separate=st.sampled_from([None, True] if separate else [None, False]),
-        runtime=maybe(runtimes(st.just(NoRuntime()))) if separate else st.none(),
+        runtime=maybe(any_runtime) if separate else st.none(),
         env=maybe(envs),
         user=maybe(users),
         network=maybe(networks),
@@ -188,13 +193,31 @@ priors = maybe(st.just(FileTree({"trajectory.json": text_file("[]")}))).map(
 )
 
 
+_kinds = st.sampled_from(["none", "image", "image+build", "build", "compose"])
+_image_names = maybe(st.just("x"))
+_step_names = st.lists(st.sampled_from(STEP_NAMES), min_size=1, max_size=2, unique_by=step_key)
+_least = maybe(least)
+_healthchecks = maybe(healthchecks)
+_artifacts = maybe(artifacts)
+_identities = maybe(identities)
+_origins = maybe(texts)
+_metadata = st.dictionaries(texts, values, max_size=2)
+_step_rewards = maybe(st.sampled_from(StepRewards))
+_oracles = maybe(st.builds(Oracle, files=small_trees, env=maybe(envs)))
+_schemas = maybe(st.just("1.4"))
+_extras: st.SearchStrategy[dict[str, dict[str, Data]]] = st.sampled_from(
+    [{}, {"harbor": {"/foo": 1}}, {"harbor": {"/environment/a~1b": "x"}}]
+)
+
+
+@cache
 @st.composite
 def _places(draw: Draw) -> tuple[Place, FileTree]:
     """Where the task lives, and its seed: files of a place that is not built go into it."""
     tree = draw(small_trees)
     built = FileTree({"Dockerfile": text_file(DOCKERFILE)}).union(tree)
     composed = FileTree({"docker-compose.yaml": text_file(COMPOSE)}).union(tree)
-    kind = draw(st.sampled_from(["none", "image", "image+build", "build", "compose"]))
+    kind = draw(_kinds)
     match kind:
         case "none":
             return NoRuntime(), tree
@@ -205,12 +228,12 @@ def _places(draw: Draw) -> tuple[Place, FileTree]:
         case "build":
             return Build(built), FileTree()
         case _:
-            return Compose(composed, image=draw(maybe(st.just("x")))), FileTree()
+            return Compose(composed, image=draw(_image_names)), FileTree()
 
 
 @st.composite
 def _steps(draw: Draw, tests: FileTree) -> tuple[Step, ...]:
-    names = draw(st.lists(st.sampled_from(STEP_NAMES), min_size=1, max_size=2, unique_by=step_key))
+    names = draw(_step_names)
     steps = []
     for name in names:
         own = draw(small_trees)
@@ -226,9 +249,9 @@ def _steps(draw: Draw, tests: FileTree) -> tuple[Step, ...]:
                 agent=draw(agents),
                 verifier=draw(any_verifier),
                 reward=rule,
-                min_reward=draw(maybe(least)),
-                healthcheck=draw(maybe(healthchecks)),
-                artifacts=draw(maybe(artifacts)),
+                min_reward=draw(_least),
+                healthcheck=draw(_healthchecks),
+                artifacts=draw(_artifacts),
             )
         )
     return tuple(steps)
@@ -238,29 +261,27 @@ def _steps(draw: Draw, tests: FileTree) -> tuple[Step, ...]:
 def tasks(draw: Draw) -> Task:
     """A task that a folder can say, whole."""
     place, seed = draw(_places())
-    script = FileTree({"test.sh": text_file(draw(st.sampled_from(SCRIPTS)), executable=True)})
+    script = FileTree({"test.sh": text_file(draw(scripts), executable=True)})
     tests = script.union(draw(small_trees))
-    several = draw(st.integers(0, 2)) == 2
-    oracle = draw(maybe(st.builds(Oracle, files=small_trees, env=maybe(envs))))
+    several = draw(one_in(3))
+    oracle = draw(_oracles)
     single = Step(name="", prompt=draw(prompts), prior=draw(priors))
     return Task(
         id=draw(plain_names),
-        identity=draw(maybe(identities)),
-        origin=draw(maybe(texts)),
-        metadata=draw(st.dictionaries(texts, values, max_size=2)),
+        identity=draw(_identities),
+        origin=draw(_origins),
+        metadata=draw(_metadata),
         steps=draw(_steps(tests)) if several else (single,),
-        step_rewards=draw(maybe(st.sampled_from(StepRewards))),
-        runtime=draw(runtimes(st.just(place))),
+        step_rewards=draw(_step_rewards),
+        runtime=replace(draw(any_runtime), place=place),
         seed=seed,
         tests=tests,
         oracle=oracle if oracle and (oracle.files or oracle.env is not None) else None,
         agent=draw(agents),
         verifier=draw(any_verifier),
         reward=Script("test.sh", reward_keys(tests)),
-        artifacts=draw(maybe(artifacts)),
+        artifacts=draw(_artifacts),
         files=draw(small_trees).moved("more"),
-        schema=draw(maybe(st.just("1.4"))),
-        extras=draw(
-            st.sampled_from([{}, {"harbor": {"/foo": 1}}, {"harbor": {"/environment/a~1b": "x"}}])
-        ),
+        schema=draw(_schemas),
+        extras=draw(_extras),
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from hypothesis import strategies as st
 
 from rlconvert.formats.taskfolder.naming import step_key
+from strategies.words import coin, one_in
 from taskfolder.toml_keys import TABLES
 from taskfolder.toml_texts import NAMES, UNKNOWN
 
@@ -17,7 +19,11 @@ Value = str | Table | list[Table]
 """A TOML literal, a table, or an array of tables."""
 
 _HOSTS = ("'a.org'", "'*.b.org'", "'::1'", "'10.0.0.0/8'", "'A.'")
+_hosts = st.lists(st.sampled_from(_HOSTS), min_size=1, max_size=2)
 STEP_NAMES = ("one", "two", "ONE more", "\u00e9", "e\u0301x", ".a", " a", "COM10", "-x", "'")
+_step_names = st.lists(st.sampled_from(STEP_NAMES), min_size=1, max_size=3, unique_by=step_key)
+_unknown_keys = st.sampled_from(NAMES)
+_unknown = st.sampled_from(UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -43,30 +49,45 @@ _spellings = st.builds(
 )
 
 
+@cache
 @st.composite
 def _tables(draw: Draw, name: str, at_most: int = 3) -> Table:
     """A table of the manual: its required keys, some others, perhaps one that nobody knows."""
     known = TABLES[name]
-    usable = sorted(key for key, kind in known.items() if kind.good or kind.of)
-    chosen = draw(st.lists(st.sampled_from(usable), max_size=at_most, unique=True))
+    chosen = draw(_keys(name, at_most))
     table: Table = {}
     for key in dict.fromkeys([*(k for k in known if known[k].required), *chosen]):
         kind = known[key]
-        if kind.of and (not kind.good or draw(st.booleans())):
-            inner = _tables(kind.of, 2)
-            table[key] = draw(st.lists(inner, min_size=1, max_size=2)) if kind.many else draw(inner)
+        if kind.of and (not kind.good or draw(coin)):
+            table[key] = draw(_several(kind.of) if kind.many else _tables(kind.of, 2))
         else:
-            table[key] = draw(st.sampled_from(kind.good))
-    if draw(st.integers(0, 7)) == 7:
-        table[draw(st.sampled_from(NAMES))] = draw(st.sampled_from(UNKNOWN))
-    if "network_mode" in known and draw(st.integers(0, 7)) == 7:
-        hosts = draw(st.lists(st.sampled_from(_HOSTS), min_size=1, max_size=2))
+            table[key] = draw(_literals(name, key))
+    if draw(one_in(8)):
+        table[draw(_unknown_keys)] = draw(_unknown)
+    if "network_mode" in known and draw(one_in(8)):
+        hosts = draw(_hosts)
         table |= {"network_mode": "'allowlist'", "allowed_hosts": f"[{', '.join(hosts)}]"}
-    if name == "mcp" and draw(st.integers(0, 3)) == 3:
+    if name == "mcp" and draw(one_in(4)):
         table = {key: table[key] for key in table if key not in ("url", "headers")}
         table |= {"transport": "'stdio'", "command": "'serve'"}
     _settle(table)
     return table
+
+
+@cache
+def _keys(name: str, at_most: int) -> st.SearchStrategy[list[str]]:
+    usable = sorted(key for key, kind in TABLES[name].items() if kind.good or kind.of)
+    return st.lists(st.sampled_from(usable), max_size=at_most, unique=True)
+
+
+@cache
+def _literals(name: str, key: str) -> st.SearchStrategy[str]:
+    return st.sampled_from(TABLES[name][key].good)
+
+
+@cache
+def _several(name: str) -> st.SearchStrategy[list[Table]]:
+    return st.lists(_tables(name, 2), min_size=1, max_size=2)
 
 
 def _settle(table: Table) -> None:
@@ -78,6 +99,7 @@ def _settle(table: Table) -> None:
         del table["environment_mode"]
 
 
+@cache
 @st.composite
 def task_tables(draw: Draw, declared: str | None = None) -> Table:
     """The whole `task.toml`, less its steps; `declared` is the name it must state."""
@@ -87,15 +109,16 @@ def task_tables(draw: Draw, declared: str | None = None) -> Table:
     if declared is not None:
         known = task if isinstance(task, dict) else {}
         table["task"] = {**known, "name": f'"{declared}"'}
-    if draw(st.integers(0, 9)) == 9:
+    if draw(one_in(10)):
         table["steps"] = "[]"
     return table
 
 
+@cache
 @st.composite
 def step_tables(draw: Draw) -> list[Table]:
     """Some steps, with names that differ on every file system."""
-    names = draw(st.lists(st.sampled_from(STEP_NAMES), min_size=1, max_size=3, unique_by=step_key))
+    names = draw(_step_names)
     steps: list[Table] = []
     for name in names:
         table = draw(_tables("step", 2))

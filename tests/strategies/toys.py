@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rlconvert.files import Entry, FileTree, folded, make_tree
 from strategies.files import small_trees, text_file
-from strategies.words import names, plain_names, texts
+from strategies.words import coin, names, one_in, plain_names, texts
 
 Draw = st.DrawFn
 
@@ -17,6 +17,8 @@ _json = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
     max_leaves=4,
 )
+_metadata = st.dictionaries(texts, _json, max_size=2)
+_called = st.lists(plain_names | names, min_size=1, max_size=2, unique_by=folded)
 
 
 @st.composite
@@ -26,8 +28,8 @@ def _toys(draw: Draw, name: str) -> str:
     toy = {
         "id": name,
         "steps": [{"name": step, "prompt": draw(texts)} for step in steps],
-        "metadata": draw(st.dictionaries(texts, _json, max_size=2)),
-        "tests": {"test.sh": {"text": draw(texts), "executable": draw(st.booleans())}},
+        "metadata": draw(_metadata),
+        "tests": {"test.sh": {"text": draw(texts), "executable": draw(coin)}},
         "reward": {"command": "test.sh", "keys": keys},
     }
     shuffled = dict(draw(st.permutations(list(toy.items()))))
@@ -37,18 +39,18 @@ def _toys(draw: Draw, name: str) -> str:
 @st.composite
 def toy_repos(draw: Draw) -> FileTree:
     """A repository of toys: one at its root, or some in `toys/` with other files about."""
-    if draw(st.integers(0, 3)) == 3:
+    if draw(one_in(4)):
         return FileTree({"toy.json": text_file(draw(_toys("source")))})
     entries: dict[str, Entry] = {}
     empty: list[str] = []
-    called = draw(st.lists(plain_names | names, min_size=1, max_size=2, unique_by=folded))
+    called = draw(_called)
     for name in called:
         extra = draw(small_trees).moved(f"toys/{name}/more")
         entries |= extra.entries
         empty += extra.empty_folders
-        executable = draw(st.booleans())
+        executable = draw(coin)
         entries[f"toys/{name}/toy.json"] = text_file(draw(_toys(name)), executable=executable)
-    if draw(st.booleans()):
+    if draw(coin):
         shared = draw(small_trees)
         entries |= shared.moved("shared").entries
         empty += shared.moved("shared").empty_folders

@@ -1,10 +1,25 @@
-"""Names and texts: small alphabets, in which every member once broke some converter."""
+"""Names and texts: small alphabets, in which every member once broke some converter.
+
+What is drawn again and again is made once, here and beside it: Hypothesis looks a new strategy over
+before it draws, which takes longer than drawing.
+"""
 
 from __future__ import annotations
+
+from functools import cache
 
 from hypothesis import strategies as st
 
 from rlconvert.files import name_fault
+
+coin = st.booleans()
+
+
+@cache
+def one_in(sides: int) -> st.SearchStrategy[bool]:
+    """True where a die of so many sides falls on its last one."""
+    return st.integers(1, sides).map(sides.__eq__)
+
 
 ODD_NAMES = (
     "a",
