@@ -95,6 +95,14 @@ def test_a_task_that_cannot_go_over_fails_the_job(tmp_path: Path, runner: Path) 
     assert "rewards-without-reward" in failed(runner, "convert.xml")
 
 
+def test_what_is_dropped_on_the_way_fails_the_job(tmp_path: Path, runner: Path) -> None:
+    repo = checkout("features", tmp_path)
+    for task in ("rewards-without-reward", "fullest-steps", "steps-mean", "verifier-task-image"):
+        shutil.rmtree(next(repo.rglob(task)))  # those that do not go over at all
+    assert run("roundtrip", repo, runner) == ExitCode.LOSS
+    assert cases(runner, "roundtrip.xml")
+
+
 def test_a_repo_that_is_none_fails_the_job(tmp_path: Path, runner: Path) -> None:
     empty = tmp_path / "checkout"
     empty.mkdir()
