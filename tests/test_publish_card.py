@@ -172,6 +172,46 @@ def card_on(hub: Hub, repo: str = REPO) -> str:
     return hub.server.repo(repo).git("show", "main:README.md").decode()
 
 
+TRIED = (["hf", "download"], ["gym", "env", "validate"], ["gym", "dataset"], ["openenv", "harbor"])
+"""What needs neither a container nor a model."""
+
+
+@pytest.mark.framework
+@pytest.mark.parametrize("source", ["harbor/registry", "nemo/scored"])
+def test_the_commands_work_as_they_stand(source: str, hub: Hub, tmp_path: Path) -> None:
+    pythons = [os.environ.get(f"RLCONVERT_{name}_PYTHON", "") for name in ("OPENENV", "NEMO")]
+    if not all(pythons):
+        pytest.skip('a framework is not here: eval "$(scripts/frameworks DIR)"')
+    made(FIXTURES / source, tmp_path / "out", "harbor", "openenv", "nemo")
+    published(hub, tmp_path / "out")
+    path = os.pathsep.join([*(str(Path(each).parent) for each in pythons), hub.env["PATH"]])
+    done = 0
+    for code in re.findall(r"```bash\n(.*?)```", card_on(hub), re.DOTALL):
+        home = ""
+        for line in code.replace("\\\n", "").splitlines():
+            words = [word for word in line.split() if "=" not in word]
+            if line.startswith("REPO="):
+                home = f"{line}\n"
+            elif words[:2] in TRIED or words[:3] in TRIED:
+                if words[2:3] == ["rollout"]:
+                    continue
+                ran = subprocess.run(
+                    ["bash", "-ec", home + line],
+                    env=hub.env | {"PATH": path, "LANG": "C.UTF-8"},
+                    cwd=tmp_path,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                assert ran.returncode == 0, f"{line}\n{ran.stdout}{ran.stderr}"
+                done += 1
+    collated = list(tmp_path.glob("collated/*/train.jsonl"))
+    assert done == 2 + 2 * len(collated) > 2
+    rows = sum(len(each.read_bytes().splitlines()) for each in collated)
+    kept = (tmp_path / "out" / "data").rglob("*.jsonl")
+    assert rows == sum(len(each.read_bytes().splitlines()) for each in kept)
+
+
 def test_whose_work_it_is(hub: Hub, tmp_path: Path) -> None:
     source = FIXTURES / "harbor" / "registry"
     files = {

@@ -55,7 +55,9 @@ pip install nemo-gym=={NEMO}{more}
 hf download {repo_id or REPO} --repo-type dataset --local-dir repo
 REPO=$PWD/repo
 {runs}
-```"""
+```
+
+`gym env start` goes on until it is stopped: what follows it goes into a second shell."""
 
 
 def _mode(split: SplitType) -> str:
