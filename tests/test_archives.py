@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import zipfile
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from archiving import Piece, Row, pieces_of, table, tar, tar_gz, zipped
 from laws.running import room, tasks_in
 from rlconvert import api
+from rlconvert.archives import laying
 from rlconvert.archives.view import ArchiveSource, open_tasks, unpacked
 from rlconvert.errors import Malformed, RlconvertError
 from rlconvert.files import File, FileTree, Link
@@ -558,3 +560,21 @@ def test_a_bad_row_is_told_by_the_other_process(fault: str, tmp_path: Path) -> N
     assert other.tree("tasks/alpha") == task("alpha")
     with pytest.raises(RlconvertError, match=re.escape(said)):
         other.tree(next(ref.path for ref in refs if ref.path != "tasks/alpha"))
+
+
+def test_what_cannot_be_laid_out_is_read_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards(tmp_path)
+    found = source(tmp_path)
+    assert isinstance(found, ArchiveSource)
+    other = copy(found)
+    monkeypatch.setattr(laying, "_HEAD", FullDisk())
+    found.lay_out(f"tasks/{name}" for name in NAMES)
+    for name in NAMES:
+        assert other.tree(f"tasks/{name}") == task(name)
+
+
+class FullDisk:
+    def pack(self, *_: int) -> bytes:
+        raise OSError(errno.ENOSPC, "No space left on device")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from io import BytesIO
-from pathlib import Path
 from typing import BinaryIO
 from weakref import finalize
 from zipfile import ZipFile
@@ -17,6 +16,7 @@ from rlconvert.source import Source, checked
 from .filling import unpacked_at
 from .finding import MARK
 from .index import Node
+from .laying import Laid
 from .members import check_unpacked, tree_of_members
 from .parquet import Cells
 from .tarred import GZIP, gunzipped, tar_members
@@ -51,6 +51,8 @@ class Contents:
         self._folder = folder
         self._open = ExitStack()
         finalize(self, self._open.close)
+        self._laid = Laid(folder)
+        finalize(self, self._laid.close)
         self._number = -1
         self._cells: Cells | None = None
         self._zip: ZipFile | None = None
@@ -66,7 +68,7 @@ class Contents:
             raise row.fault
         name = self._files[row.file]
         try:
-            cell = self._taken(row) or self._cell(row)
+            cell = self._laid.take(row) or self._cell(row)
             if not cell:
                 remedy = "Leave the row out, or fetch the file again"
                 raise Malformed("it has no archive", reason="row-without-archive", remedy=remedy)
@@ -78,33 +80,18 @@ class Contents:
         self._last = row.path, tree
         return tree
 
-    def lay_out(self, row: Node) -> None:
-        """Put the archive in a row where the process that is given the task finds it, once.
+    def lay_out(self, rows: Iterable[Node]) -> None:
+        """Put the archives in rows where the process that is given their tasks finds them, once.
 
-        That need not open the parquet file then: the library for it is larger than all the rest.
-        Where this fails it has to, and says itself what is wrong.
+        Where there is none, or it cannot be read, that process looks itself and says so.
         """
-        if row.fault is not None:
-            return
-        with suppress(RlconvertError):
-            cell = self._cell(row) or b""
-            try:
-                self._laid_out(row).write_bytes(cell)
-            except OSError:
-                self._laid_out(row).unlink(missing_ok=True)
+        self._laid.put(self._sound(rows))
 
-    def _laid_out(self, row: Node) -> Path:
-        return Path(self._folder, f"{row.file}-{row.place}")
-
-    def _taken(self, row: Node) -> bytes:
-        """The archive that was laid out; nothing where none was."""
-        place = self._laid_out(row)
-        try:
-            cell = place.read_bytes()
-            place.unlink()
-        except FileNotFoundError:
-            return b""
-        return cell
+    def _sound(self, rows: Iterable[Node]) -> Iterator[tuple[Node, bytes]]:
+        for row in rows:
+            with suppress(RlconvertError):
+                if row.fault is None and (cell := self._cell(row)):
+                    yield row, cell
 
     def _cell(self, row: Node) -> bytes | None:
         self._turn_to(row.file)

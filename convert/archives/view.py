@@ -217,10 +217,9 @@ class ArchiveSource:
 
     def lay_out(self, paths: Iterable[str]) -> None:
         """Get ready the tasks at these paths for other processes, who got this one pickled."""
-        for path in paths:
-            row = self._index.get(path)
-            if row is not None and row.what is What.ROW:
-                self._contents.lay_out(row)
+        nodes = map(self._index.get, paths)
+        rows = (node for node in nodes if node is not None and node.what is What.ROW)
+        self._contents.lay_out(rows)
 
     # trees
 
