@@ -30,7 +30,11 @@ Remove = Annotated[
     bool, typer.Option("--remove", help="Let --pr or --write take away tags that are untrue.")
 ]
 Check = Annotated[
-    bool, typer.Option("--check", help="Ask the real frameworks now, on a copy of the dataset.")
+    bool,
+    typer.Option(
+        "--check",
+        help="Ask the real frameworks now, on a copy of the dataset; no code of it is run.",
+    ),
 ]
 _INTERRUPTED = "interrupted; tag again to see what stands"
 

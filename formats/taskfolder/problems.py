@@ -55,6 +55,7 @@ class Reason(StrEnum):
     VERIFIER_ENVIRONMENT = "verifier-environment"
     STEP_NAME = "step-name"
     STEP_NAME_TAKEN = "step-name-taken"
+    GIT_OPTION = "git-option"
 
     @property
     def harbor_accepts(self) -> bool:
@@ -80,6 +81,8 @@ _OURS_ALONE = frozenset(
         Reason.CONTROL_CHARACTER,
         # "", "." and ".." are file names without a slash.
         Reason.RESERVED_FILE_NAME,
+        # It hands to git whatever is there: `--upload-pack=COMMAND` is run.
+        Reason.GIT_OPTION,
     }
 )
 

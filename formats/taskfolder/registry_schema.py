@@ -3,12 +3,13 @@
 Facts: harbor 0.26.0, `harbor/models/registry.py` (`Registry.from_path`) and
 `harbor/models/metric/config.py`. JSON is read strictly: repeated keys, NaN, infinities and
 absurd depth are refused, each a rule of ours alone, as is an empty object or string in the place
-of the array. Paths are text here: whether a path stays inside its repository is for who follows it.
+of the array, and an address or commit that git would take for an option: Harbor would run what that
+names. Paths are text here: whether a path stays inside its repository is for who follows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -80,9 +81,19 @@ def decode_registry_json(data: bytes) -> RegistryJson:
         except DocumentRefused as refused:
             problems.extend(refused.problems)
         unknown |= findings.ignored
+    problems += _git_options(datasets)
     if problems:
         raise DocumentRefused(problems)
     return RegistryJson(tuple(datasets), unknown)
+
+
+def _git_options(datasets: list[RegistryDataset]) -> Iterator[Problem]:
+    for i, dataset in enumerate(datasets):
+        for j, task in enumerate(dataset.tasks):
+            for key, value in (("git_url", task.git_url), ("git_commit_id", task.git_commit_id)):
+                if value is not None and value.startswith("-"):
+                    where = f"[{i}].tasks[{j}].{key}"
+                    yield Problem(Reason.GIT_OPTION, where, "git would take it for an option")
 
 
 def encode_registry_json(registry: RegistryJson) -> bytes:

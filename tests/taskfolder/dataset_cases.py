@@ -59,6 +59,10 @@ REGISTRY_REFUSED: dict[str, tuple[str, list[tuple[str, Reason]]]] = {
     "long number": (f"[{'9' * 4301}]", [("", Reason.BAD_JSON)]),
 }
 _ONE = '[{{"name": "d", "version": "1", "description": "", "tasks": [], "x": {}}}]'
+_TASK = (
+    '[{{"name": "d", "version": "1", "description": "", '
+    '"tasks": [{{"name": "t", "path": "t", {}}}]}}]'
+)
 REGISTRY_STRICTER: dict[str, tuple[str, Reason]] = {
     "empty object": ("{}", Reason.EMPTY_NOT_ARRAY),
     "empty string": ('""', Reason.EMPTY_NOT_ARRAY),
@@ -67,6 +71,14 @@ REGISTRY_STRICTER: dict[str, tuple[str, Reason]] = {
     "infinity": (_ONE.format("-Infinity"), Reason.NOT_FINITE),
     "too large": (_ONE.format("1e999"), Reason.NOT_FINITE),
     "deep": (_ONE.format("[" * 200 + "]" * 200), Reason.TOO_DEEP),
+    "an address that is an option of git": (
+        _TASK.format('"git_url": "--upload-pack=touch x"'),
+        Reason.GIT_OPTION,
+    ),
+    "a commit that is an option of git": (
+        _TASK.format('"git_commit_id": "--upload-pack=touch x"'),
+        Reason.GIT_OPTION,
+    ),
 }
 
 _DATASET = "[dataset]\nname = 'org/demo'\n"

@@ -140,6 +140,13 @@ class Resolver:
         faults: list[str] = []
         step = max(1, (len(remote) - 1) // max(1, count - 1))
         for task in remote[::step][:count]:
+            # Of a registry. Harbor hands them to git, which runs what `--upload-pack=` names.
+            if any(
+                (value or "").startswith("-")
+                for value in (task.config.git_url, task.config.git_commit_id)
+            ):
+                faults.append(f"{task.name}: git would take its address or commit for an option")
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     asyncio.run(

@@ -118,7 +118,8 @@ def judge_config(config: str, repo: Path, root: Path, brought: Collection[str]) 
             if not rows:
                 missing = True
                 faults.append(f"{instance.name}, {dataset.name}: no row in {dataset.jsonl_fpath}")
-            found["datasets"].append({"path": dataset.jsonl_fpath, "component": component})
+            place = str(dataset.jsonl_fpath)  # of a benchmark it is a Path
+            found["datasets"].append({"path": place, "component": component})
     if missing:
         return found  # both commands would end at once
     folder = (repo / config).parent

@@ -48,9 +48,12 @@ def git(where: Path, *arguments: str) -> None:
 
 
 def publish(source: Path, hub: Path) -> None:
-    """`source` as a Git repository of the stand-in Hub; it serves what huggingface.co serves."""
+    """`source` as a Git repository of the stand-in Hub; it serves what huggingface.co serves.
+
+    Without any `.git` of its own: the Hub has none, and their hooks and filters are programs.
+    """
     place = hub / REPO
-    shutil.copytree(source, place, symlinks=True)
+    shutil.copytree(source, place, symlinks=True, ignore=shutil.ignore_patterns(".git"))
     git(place, "init", "--quiet", "--initial-branch", "main")
     for key, value in (
         ("user.name", "judge"),
