@@ -14,6 +14,7 @@ import io
 import logging
 import multiprocessing
 import warnings
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -73,7 +74,7 @@ def _bare(expected: str) -> str:
 
 def _equal(expected: str, text: str, seconds: float) -> bool:
     """What math-verify says in that time; False where it fails."""
-    import_module("math_verify.metric")  # here, so that the time is for the answer alone
+    _make_ready()  # here, so that the time is for the answer alone
     process = multiprocessing.get_context("fork")
     heard, said = process.Pipe(duplex=False)
     child = process.Process(target=_compare, args=(expected, text, said))
@@ -89,6 +90,15 @@ def _equal(expected: str, text: str, seconds: float) -> bool:
         child.kill()
         child.join()
         heard.close()
+
+
+@cache
+def _make_ready() -> None:
+    """What math-verify makes when it first reads an answer: once, not in each process."""
+    import_module("math_verify.metric")
+    parser = import_module("math_verify.parser")
+    parser.get_extraction_regexes((parser.ExprExtractionConfig(), parser.LatexExtractionConfig()))
+    parser.latex2sympy("\\{x^2 + 1, \\sqrt{2}, \\frac{1}{2}, -3\\}")
 
 
 def _compare(expected: str, text: str, said: Any) -> None:
