@@ -284,6 +284,6 @@ class Assembler:
             return False
         if self._packing is not None and is_ours(path):
             return False
-        if any(writer.owns(path) for writer in writers.values()):
+        if any(writer.owns(path, self) for writer in writers.values()):
             return False
         return not any(self._spool.has("folder", up) for up in (*parents(path), path))

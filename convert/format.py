@@ -298,7 +298,7 @@ class Writer(Protocol):
         """The parts that belong to no single task."""
         ...
 
-    def owns(self, path: str) -> bool:
+    def owns(self, path: str, outcome: Outcome) -> bool:
         """Whether the target's layout needs `path`, so that a foreign file cannot stand there."""
         ...
 

@@ -61,7 +61,7 @@ class Writes:
     def close(self, outcome: Outcome) -> Iterator[RepoPart]:
         yield from self.files
 
-    def owns(self, path: str) -> bool:
+    def owns(self, path: str, outcome: Outcome) -> bool:
         return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -278,6 +279,30 @@ def test_a_stranger_only_adds_by_a_pull_request(hub: Hub, out: Path) -> None:
     assert made["tasks/hello/instruction.md"] == task
     assert made.keys() > content(hub).keys()
     assert hub.server.repo(REPO).discussions[0].status == "open"
+
+
+def test_a_set_with_a_registry_gets_its_tags_in_the_same_pull_request(
+    hub: Hub, tmp_path: Path
+) -> None:
+    """As most sets of others are: their registry stays as it is, and so nothing is unchecked."""
+    theirs = tmp_path / "theirs"
+    shutil.copytree(HELLO, theirs / "tasks" / "hello")
+    tasks = [{"name": "hello", "path": "tasks/hello"}]
+    sets = [{"name": "envs", "version": "1.0", "description": "", "tasks": tasks}]
+    registry = json.dumps(sets, indent=1).encode()
+    (theirs / "registry.json").write_bytes(registry)
+    (theirs / "LICENSE").write_bytes(b"MIT\n")
+    (theirs / "README.md").write_bytes(CARD)
+    rlconvert.convert(str(theirs), str(tmp_path / "out"), to=["openenv", "nemo"])
+    proved(tmp_path / "out", "harbor", "openenv", "nemo")
+    files = {path.relative_to(theirs).as_posix(): path for path in theirs.rglob("*")}
+    hub.server.seed(REPO, {path: at.read_bytes() for path, at in files.items() if at.is_file()})
+    done = go(hub, tmp_path / "out", Asked(as_pr=True), token=hub.other_token)
+    made = content(hub, revision=f"refs/pr/{done.done.pull}")
+    assert made["registry.json"] == registry
+    tags = b"[math, rl-environment, harbor, openenv, nemo-gym]"
+    assert made["README.md"] == CARD.replace(b"[math]", tags)
+    assert {"data/envs/harbor_agent_general-train.jsonl", "LICENSE"} <= made.keys()
 
 
 def test_a_proposal_is_made_once(hub: Hub, out: Path) -> None:

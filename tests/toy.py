@@ -160,7 +160,7 @@ class ToyWriter:
                 Note(field="tasksets", fate=Fate.DROPPED, reason="toys form one set, of all")
             )
 
-    def owns(self, path: str) -> bool:
+    def owns(self, path: str, outcome: Outcome) -> bool:
         return not self.home and path.startswith(f"{HOME}/")
 
 

@@ -107,7 +107,7 @@ class HarborWriter:
             yield use_section(datasets, self._repo_id)
             yield reward_section(scored_by(FORMAT, outcome))
 
-    def owns(self, path: str) -> bool:
+    def owns(self, path: str, outcome: Outcome) -> bool:
         # Another format's files of this name would become the registry of these tasks.
         foreign = path in (REGISTRY, CARD) and not self._home
         return foreign or (not self._alone and path.startswith("tasks/"))

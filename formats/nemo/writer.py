@@ -30,6 +30,7 @@ from rlconvert.format import (
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
 from rlconvert.formats.taskfolder.graders import graders, scored_by
 from rlconvert.formats.taskfolder.layouts import REGISTRY
+from rlconvert.formats.taskfolder.registries import registry_stands
 from rlconvert.formats.taskfolder.saying import (
     folder_of,
     foreign_extras,
@@ -311,12 +312,12 @@ class NemoWriter:
             )
         )
 
-    def owns(self, path: str) -> bool:
-        top = path.partition("/")[0]
+    def owns(self, path: str, outcome: Outcome) -> bool:
         if self._home:
             return False
-        # A registry would name places that the tasks have left.
-        return top in ("tasks", "data", "environments") or path in ("README.md", REGISTRY)
+        if path == REGISTRY:
+            return not registry_stands(outcome)
+        return path.partition("/")[0] in ("tasks", "data", "environments") or path == "README.md"
 
 
 def _keys(task: Task, step: Step) -> tuple[str, ...] | None:

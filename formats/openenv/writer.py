@@ -26,6 +26,7 @@ from rlconvert.formats.taskfolder.folder import CONFIG, read_config
 from rlconvert.formats.taskfolder.folder import FORMAT as FOLDER
 from rlconvert.formats.taskfolder.graders import graders, scored_by
 from rlconvert.formats.taskfolder.layouts import REGISTRY
+from rlconvert.formats.taskfolder.registries import registry_stands
 from rlconvert.formats.taskfolder.saying import (
     folder_name,
     folder_of,
@@ -125,11 +126,12 @@ class OpenEnvWriter:
         yield use_section(mine, others, self._repo_id, self._key)
         yield reward_section(scored_by(FORMAT, outcome))
 
-    def owns(self, path: str) -> bool:
+    def owns(self, path: str, outcome: Outcome) -> bool:
         if self._home:
             return False
-        # A registry would name places that the tasks have left.
-        return path.partition("/")[0] == "tasks" or path in ("README.md", REGISTRY)
+        if path == REGISTRY:
+            return not registry_stands(outcome)
+        return path.partition("/")[0] == "tasks" or path == "README.md"
 
 
 def _keys(task: Task) -> Iterator[tuple[str, ...] | None]:

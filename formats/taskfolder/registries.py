@@ -12,6 +12,7 @@ from rlconvert.model import Repo
 
 from .documents import Value
 from .layouts import MARK, REGISTRY, place_of
+from .problems import DocumentRefused
 from .registry_schema import (
     RegistryDataset,
     RegistryJson,
@@ -52,6 +53,21 @@ def names_what_stands(data: bytes, outcome: Outcome) -> bool:
     return all(
         _stands(task, outcome, here) for dataset in registry.datasets for task in dataset.tasks
     )
+
+
+def registry_stands(outcome: Outcome) -> bool:
+    """Whether the source's registry is true of the output, and may stand there as it is.
+
+    With it a repo stays what it was for those who load it by its registry. Where tasks have left
+    their places, or were left out, it would name what is not there.
+    """
+    registry = outcome.shared.file(REGISTRY)
+    if registry is None or not outcome.complete:
+        return False
+    try:
+        return names_what_stands(registry.blob.read(), outcome)
+    except DocumentRefused:
+        return False
 
 
 def _named_here(registry: RegistryJson) -> frozenset[str]:

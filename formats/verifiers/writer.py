@@ -170,7 +170,7 @@ class VerifiersWriter:
                     )
                 taken.add(name)
 
-    def owns(self, path: str) -> bool:
+    def owns(self, path: str, outcome: Outcome) -> bool:
         if self._home:
             return False
         top = path.partition("/")[0]
