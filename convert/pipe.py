@@ -15,33 +15,22 @@ from .archives.view import ArchiveSource
 from .assemble import Assembler
 from .errors import ExitCode, NothingRepresentable, RlconvertError, UsageError
 from .files import FileTree
-from .format import Aim, Fate, Format, Note, Options, get_format
+from .format import Aim, Format, Options, get_format
 from .journal import Journal, Key, Shards, numbered
 from .model import TaskRef
 from .pointers import NOT_FETCHED
-from .provenance import Sidecar, SidecarWriter, left_behind
+from .provenance import Sidecar, SidecarWriter
 from .report import Report
 from .selection import Selection
 from .sidecar import LOSS, SCHEMA, ProvenanceRecord, SourceRecord
 from .sink import Sink, check_apart
 from .source import FolderSource, Source
+from .sourcenotes import notes_on
 from .staging import Copied, Moved, Staging
 from .workers import Plan, Result, convert_tasks
 
 Progress = Callable[[int], None]
 """Called with the number of tasks done so far."""
-
-_MODES_INFERRED = Note(
-    field="files",
-    fate=Fate.TRANSLATED,
-    reason="the Hub keeps no executable bit; files that begin with #! have it",
-)
-
-_FIRST_SOURCE = Note(
-    field="origin",
-    fate=Fate.DROPPED,
-    reason="what an earlier conversion kept, to give its own source back, stays behind",
-)
 
 OnVerdict = Callable[[str, Sequence[RlconvertError]], None]
 """Called with each task's id and why it is not whole in every target: nothing when it is."""
@@ -316,17 +305,9 @@ class _Run:
         if error is None:
             for fault in self._repo.faults:
                 report.fault(fault)
-            if self._repo.origin.modes_inferred:
+            for note in notes_on(self._source, self._format.name, self._formats):
                 for name in self._formats:
-                    report.note(name, "", _MODES_INFERRED)
-            first = left_behind(self._source, self._format.name, self._formats)
-            if first is not None:
-                for name in self._formats:
-                    report.note(name, "", replace(_FIRST_SOURCE, detail=first))
-            if isinstance(self._source, ArchiveSource):
-                for name in self._formats:
-                    for note in self._source.notes:
-                        report.note(name, "", note)
+                    report.note(name, "", note)
             assembler.close(self._repo, self._shared(), self._writers, self._intro())
             sidecar.finish(self._provenance(report, complete=assembler.complete))
             sink.commit()
@@ -356,11 +337,12 @@ class _Run:
         return NothingRepresentable(said, reason="nothing-representable", remedy=remedy)
 
     def _intro(self) -> str:
-        titles = " and ".join(each.title for each in self._formats.values())
+        *titles, last = (each.title for each in self._formats.values())
+        goal = f"{', '.join(titles)} and {last}" if titles else last
         origin = self._repo.origin
         what = f"{origin.repo} at {origin.commit}" if origin.repo else origin.label
         return (
-            f"Converted from {self._format.title} for {titles} by "
+            f"Converted from {self._format.title} for {goal} by "
             f"rlconvert {version('rlconvert')}. Source: {what}."
         )
 
