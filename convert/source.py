@@ -130,6 +130,7 @@ class FolderSource:
         self._root = os.path.abspath(root)
         self._name = name or os.path.basename(self._root) or "tasks"
         self._origin = origin or Origin(label=self._name)
+        self._stamps: dict[str, tuple[int, int]] = {}
 
     @property
     def name(self) -> str:
@@ -194,6 +195,7 @@ class FolderSource:
         if self.kind(path) is not Kind.FILE:
             raise not_a_file(path)
         with open_regular(self._at(path), printable(path)) as descriptor:
+            self._check_stamp(descriptor, path)
             data = _pread(descriptor, size, start, path)
         if len(data) != size:
             raise changed(printable(path))
@@ -207,10 +209,18 @@ class FolderSource:
         if self.kind(path) is not Kind.FILE:
             raise not_a_file(path)
         with open_regular(self._at(path), printable(path)) as descriptor:
-            size = os.fstat(descriptor).st_size
+            size = self._check_stamp(descriptor, path)
             if size in SIZES and is_pointer(_pread(descriptor, len(MARK), 0, path), size):
                 raise not_fetched(path)
             return open(os.dup(descriptor), "rb")
+
+    def _check_stamp(self, descriptor: int, path: str) -> int:
+        """The size of a file that is read in parts, and must not change in between."""
+        status = os.fstat(descriptor)
+        stamp = status.st_size, status.st_mtime_ns
+        if self._stamps.setdefault(path, stamp) != stamp:
+            raise changed(printable(path))
+        return status.st_size
 
     def tree(
         self, folder: str, *, skip: Collection[str] = (), on_fault: OnFault | None = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from io import BytesIO, StringIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from unittest.mock import patch
 
@@ -13,10 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from archiving import Piece, pieces_of, tar_gz, zipped
+from archiving import Piece, pieces_of, table, tar, tar_gz, zipped
 from hostile.making import LFS_POINTER
+from rlconvert.archives.view import unpacked
 from rlconvert.cli import main
-from rlconvert.errors import ExitCode
+from rlconvert.errors import ExitCode, SourceChanged
+from rlconvert.files import FileTree
+from rlconvert.format import get_format
+from rlconvert.source import FolderSource
+from strategies.files import lay, text_file
 from test_archives import task
 
 
@@ -31,7 +38,7 @@ class Said:
 
 def rlconvert(*arguments: str | Path) -> Said:
     """The command line in this process: what it does not catch ends the test."""
-    out, err = StringIO(), StringIO()
+    out, err = (TextIOWrapper(BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with (
         patch("sys.argv", ["rlconvert", *map(str, arguments)]),
         redirect_stdout(out),
@@ -41,7 +48,9 @@ def rlconvert(*arguments: str | Path) -> Said:
         main()
     code = ended.value.code or 0
     assert isinstance(code, int)
-    return Said(code, out.getvalue(), err.getvalue())
+    for stream in (out, err):
+        stream.seek(0)
+    return Said(code, out.read(), err.read())
 
 
 def put(root: Path, path: str, data: bytes | str = b"x") -> Path:
@@ -141,3 +150,59 @@ def test_what_is_no_set_is_not_blamed(data: bytes, tmp_path: Path) -> None:
     put(tmp_path, "pictures.zip", data)
     said = rlconvert("inspect", tmp_path)
     assert (said.code, "at its top: pictures.zip" in said.err) == (ExitCode.UNKNOWN_FORMAT, True)
+
+
+# --- what changes while it is read ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "set.zip", "set.tar", "train.jsonl"])
+def test_a_set_that_changes_between_the_look_and_the_reading(name: str, tmp_path: Path) -> None:
+    """By another one with as many tasks: what was found in the first is not looked for in it."""
+    row = {"responses_create_params": {"input": "one"}}
+
+    def written(text: str) -> bytes:
+        tree = task("a").union(FileTree({"instruction.md": text_file(text)}))
+        if name == "x.parquet":
+            return table(tmp_path / "made", [("a", tar_gz(pieces_of(tree)))]).read_bytes()
+        if name == "train.jsonl":
+            return json.dumps(row | {"id": text}).encode() + b"\n"
+        wrap = zipped if name == "set.zip" else tar
+        return wrap(pieces_of(tree, "a/"))
+
+    place = put(tmp_path / "repo", name, written("One.\n"))
+    os.utime(place, (1, 1))
+    source = unpacked(FolderSource(str(tmp_path / "repo")))
+    reader = get_format("nemo" if name == "train.jsonl" else "harbor").reader(source, {})
+    (ref,) = reader.refs()
+    place.write_bytes(written("Two.\n"))
+    with pytest.raises(SourceChanged, match=name):
+        reader.load(ref)
+
+
+# --- several layouts in one repo -----------------------------------------------------------------
+
+
+def test_all_layouts_are_reported_and_the_asked_one_is_converted(tmp_path: Path) -> None:
+    repo, out = tmp_path / "repo", tmp_path / "out"
+    lay(repo / "tasks" / "a", task("a"))
+    row = json.dumps({"responses_create_params": {"input": "one"}}) + "\n"
+    put(repo, "data/train.jsonl", row * 2)
+    put(repo, "data/tasks.jsonl", '{"task": "a", "path": "tasks/a"}\n')
+    put(repo, "all.zip", zipped(pieces_of(task("b"), "b/")))
+    table(repo / "more" / "tasks.parquet", [("c", tar_gz(pieces_of(task("c"))))])
+    table(repo / "manifest.parquet", [("a", b"")], columns=("path", "size"))
+    found = json.loads(rlconvert("inspect", repo, "--json").out)
+    because = {each["format"]: each["because"] for each in found["layouts"]}
+    assert because["harbor"] == "tasks/a/task.toml"
+    assert because["nemo"] == "data/train.jsonl"
+    assert found["archives"] == {"read": [], "not_read": ["more/tasks.parquet", "all.zip"]}
+    refused = rlconvert("convert", repo, out, "--to", "nemo")
+    assert refused.code == ExitCode.AMBIGUOUS
+    assert "data/train.jsonl" in refused.err
+    assert not out.exists()
+    for read_as, tasks in (("harbor", 1), ("nemo", 2)):
+        done = rlconvert(
+            "convert", repo, tmp_path / read_as, "--from", read_as, "--to", read_as, "--json"
+        )
+        assert done.code == ExitCode.DONE
+        assert json.loads(done.out)["targets"][read_as]["converted"] == tasks
