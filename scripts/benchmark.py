@@ -10,7 +10,8 @@ them. DIR is where everything is written: by default /dev/shm where there is roo
 (so that the disk is not what is measured), else the folder for temporary files.
 
 "Peak memory" is the sum, over all processes of the command, of the most each has had in RAM; pages
-that they share count in each. It is measured on a run of its own, on Linux only.
+that they share count in each. Beside it stands what they had at one time, such pages counted once.
+It is measured on a run of its own, on Linux only.
 """
 
 from __future__ import annotations
@@ -72,6 +73,17 @@ class Timings:
         return median(self.wall)
 
 
+@dataclass
+class Peaks:
+    """The peak resident size (kB) of each process of a command.
+
+    `at_once` is the most that all had at one time, what they share counted once.
+    """
+
+    each: list[int]
+    at_once: int
+
+
 class Table:
     """The figures beside their targets."""
 
@@ -85,10 +97,14 @@ class Table:
         self.missed += ok is False
         print(f"| {figure} | {target} | {measured} | {said} |", flush=True)
 
-    def memory(self, figure: str, peaks: Sequence[int]) -> None:
-        """The peak of a command, `peaks` being those of its processes (`peak_of`)."""
-        total, one = sum(peaks) / 1000, max(peaks) / 1000
-        measured = f"{total:.0f} MB in {len(peaks)} processes, the largest {one:.0f} MB"
+    def memory(self, figure: str, peaks: Peaks) -> None:
+        """The peak of a command."""
+        each = peaks.each
+        total, one = sum(each) / 1000, max(each) / 1000
+        measured = (
+            f"{total:.0f} MB in {len(each)} processes, the largest {one:.0f} MB; "
+            f"{peaks.at_once / 1000:.0f} MB at one time"
+        )
         self.row(figure, f"< {MEGABYTES} MB", measured, total < MEGABYTES)
 
 
@@ -228,7 +244,7 @@ def memory(work: Path, tasks: int, table: Table) -> None:
     shutil.rmtree(out)
 
 
-def watched(command: Sequence[str]) -> tuple[float, float, list[int]]:
+def watched(command: Sequence[str]) -> tuple[float, float, Peaks]:
     """Seconds of CPU and of the wall clock of a command, and `peak_of` it."""
     before, begin = os.times(), time.perf_counter()
     peaks = peak_of(command)
@@ -237,18 +253,19 @@ def watched(command: Sequence[str]) -> tuple[float, float, list[int]]:
     return user + after.children_system - before.children_system, wall, peaks
 
 
-def peak_of(command: Sequence[str]) -> list[int]:
-    """The peak resident size (kB) of each process of a command, by looking often."""
+def peak_of(command: Sequence[str]) -> Peaks:
+    """What a command has in RAM, by looking often."""
     peaks: dict[int, int] = {}
+    at_once = [0]
     done = threading.Event()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
 
         def watch() -> None:
             while not done.wait(0.05):
-                for pid in family(process.pid):
-                    # The last reading, not the highest: before a new process runs its own program
-                    # it looks as large as the one that it was forked from.
-                    peaks[pid] = high_water(pid) or peaks.get(pid, 0)
+                pids = family(process.pid)
+                at_once.append(sum(share(pid) for pid in pids))
+                for pid in pids:
+                    peaks[pid] = max(peaks.get(pid, 0), high_water(pid))
 
         watcher = threading.Thread(target=watch)
         watcher.start()
@@ -257,30 +274,45 @@ def peak_of(command: Sequence[str]) -> list[int]:
         watcher.join()
     if status:
         raise subprocess.CalledProcessError(status, command)
-    return [peak for peak in peaks.values() if peak]
+    return Peaks([peak for peak in peaks.values() if peak], max(at_once))
 
 
 def family(pid: int) -> list[int]:
-    """A process and all below it."""
+    """A process and all below it that run a program of their own: a fork shares all it has."""
+    program = _program(pid)
     found = [pid]
     for each in found:
         try:
             children = Path(f"/proc/{each}/task/{each}/children").read_text(encoding="ascii")
         except OSError:
             continue
-        found += map(int, children.split())
+        found += (child for child in map(int, children.split()) if _program(child) != program)
     return found
+
+
+def _program(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def high_water(pid: int) -> int:
     """The most a process has had in RAM so far, in kB; 0 when it is gone."""
+    return _said(f"/proc/{pid}/status", "VmHWM:")
+
+
+def share(pid: int) -> int:
+    """What a process has in RAM, in kB, less the others' shares of what it has with them."""
+    return _said(f"/proc/{pid}/smaps_rollup", "Pss:")
+
+
+def _said(file: str, name: str) -> int:
     try:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+        text = Path(file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return 0
-    return next(
-        (int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0
-    )
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith(name)), 0)
 
 
 def chosen_folder(asked: Path | None, tasks: int) -> Path:
