@@ -116,6 +116,16 @@ def test_submodules_are_refused(hub: Hub, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_what_lfs_does_not_have_is_refused(hub: Hub, tmp_path: Path) -> None:
+    """A pointer that stands for nothing is never content; nor does it stay behind."""
+    hub.server.seed(REPO, {"a.txt": b"a", "x.bin": hub.server.lfs_pointer(b"gone" * 99)})
+    hub.server.fail_next += [("/resolve/", 404, {"X-Error-Code": "EntryNotFound"})] * 9
+    with pytest.raises(errors.HubError) as caught:
+        clone(hub, tmp_path / "out")
+    assert caught.value.remedy
+    assert not (tmp_path / "out").exists()
+
+
 def test_without_git(hub: Hub, tmp_path: Path) -> None:
     hub.server.seed(REPO, {"task.toml": b""})
     run = subprocess.run(
