@@ -578,3 +578,19 @@ def test_what_cannot_be_laid_out_is_read_all_the_same(
 class FullDisk:
     def pack(self, *_: int) -> bytes:
         raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_damage_inside_of_a_shard_stops_no_other_row(tmp_path: Path) -> None:
+    shards(tmp_path)
+    broken = tmp_path / "data" / "train-00001-of-00003.parquet"
+    data = bytearray(broken.read_bytes())
+    data[40:400] = bytes(360)
+    broken.write_bytes(data)
+    found = source(tmp_path)
+    assert isinstance(found, ArchiveSource)
+    found.lay_out(f"tasks/{name}" for name in NAMES)
+    other = copy(found)
+    assert other.tree(f"tasks/{NAMES[0]}") == task(NAMES[0])
+    with pytest.raises(RlconvertError, match=broken.name):
+        other.tree(f"tasks/{NAMES[1]}")
+    assert other.tree(f"tasks/{NAMES[2]}") == task(NAMES[2])
