@@ -581,10 +581,14 @@ class FullDisk:
 
 
 def test_damage_inside_of_a_shard_stops_no_other_row(tmp_path: Path) -> None:
+    from pyarrow.parquet import ParquetFile
+
     shards(tmp_path)
     broken = tmp_path / "data" / "train-00001-of-00003.parquet"
+    archives = ParquetFile(broken).metadata.row_group(0).column(1)
+    start = archives.dictionary_page_offset or archives.data_page_offset
     data = bytearray(broken.read_bytes())
-    data[40:400] = bytes(360)
+    data[start : start + 20] = bytes(20)
     broken.write_bytes(data)
     found = source(tmp_path)
     assert isinstance(found, ArchiveSource)
