@@ -124,7 +124,9 @@ def test_one_repo_with_four_proved_tags(published: Published) -> None:
     """Each from the same address: git for two of them, the Hub's own protocol for the others."""
     registry = json.loads((published.folder / "registry.json").read_bytes())
     on_hub = published.hub.server.repo(REPO)
-    assert set(tags_of(on_hub.git("show", "main:README.md"))) == TAGS
+    card = on_hub.git("show", "main:README.md")
+    assert set(tags_of(card)) == TAGS
+    assert b"the rewards come from `responses_api_agents/harbor_agent_general (the tests of" in card
     harbor = python("harbor").parent / "harbor"
     for entry in registry:
         dataset = f"{entry['name']}@{entry['version']}"
@@ -153,10 +155,25 @@ def test_one_repo_with_four_proved_tags(published: Published) -> None:
         assert json.loads(said.splitlines()[-1]) == len(rows.read_bytes().splitlines())
 
 
-def test_rows_of_a_server_earn_one_tag_and_no_more(hub: Hub, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("declared", "tags"), [(True, {"rl-environment", "nemo-gym"}), (False, set())]
+)
+def test_rows_earn_one_tag_by_their_server_and_no_more(
+    declared: bool, tags: set[str], hub: Hub, tmp_path: Path
+) -> None:
+    """And none, where nothing names a server: their fields fit one, and no rollout takes them."""
     config, row = CASES["mcqa"][0]
     request = {"responses_create_params": {"input": "?"}}
     source = lay(tmp_path / "rows", rows_of("mcqa", {**request, **row}, rule=config))
+    if not declared:
+        for path in source.rglob("*.yaml"):
+            path.unlink()
     one = publish(hub, source, tmp_path, "nemo")
-    on_hub = one.hub.server.repo(REPO)
-    assert set(tags_of(on_hub.git("show", "main:README.md"))) == {"rl-environment", "nemo-gym"}
+    card = one.hub.server.repo(REPO).git("show", "main:README.md")
+    assert set(tags_of(card)) == tags
+    assert (b"1 of 1 tasks load, graded by resources\\_servers/mcqa" in card) is declared
+    told = rlconvert(hub, "tag", REPO, "--json")
+    said = json.loads(told.stdout)["tags"]["nemo-gym"]
+    assert said["standing"] == ("true" if declared else "not earned")
+    wanted = "graded by resources_servers/mcqa" if declared else "nothing names the server"
+    assert wanted in said["evidence"]
