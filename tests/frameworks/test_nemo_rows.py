@@ -44,7 +44,8 @@ def judged(rows: Path) -> list[dict[str, Any]]:
     """What NeMo Gym says of each row of a file of mcqa."""
     script = ROOT / "formats" / "nemo" / "judge" / "nemo_rows.py"
     asked, answers = rows.with_suffix(".asked"), rows.with_suffix(".answers")
-    asked.write_text(json.dumps({"path": str(rows), "component": "mcqa"}) + "\n")
+    question = {"path": str(rows), "components": ["mcqa"], "routed": False}
+    asked.write_text(json.dumps(question) + "\n")
     subprocess.run([nemo_python(), script, asked, answers], check=True, cwd=rows.parent)
     return [json.loads(line) for line in answers.read_text().splitlines()]
 
