@@ -26,6 +26,7 @@ FAULTS = (
     LZMAError,
     NotImplementedError,
     EOFError,
+    OSError,  # a place before the beginning of the file
     OverflowError,
     RuntimeError,
     ValueError,

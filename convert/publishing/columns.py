@@ -21,23 +21,22 @@ _BUFFER = 1 << 20
 def texts_of_columns(file: BinaryIO) -> Iterator[tuple[str, Iterator[bytes]]]:
     """The columns that hold text, wherever in their values: a value a line, at least."""
     with _opened(file) as table:
-        for field in table.schema_arrow:
-            if any(_is_text(each) for each in _kinds(field.type)):
-                yield field.name, _lines(table, field.name)
+        for column, kinds in _columns(table).items():
+            if any(map(_is_text, kinds)):
+                yield column, _lines(table, column)
 
 
 def values_of_columns(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
     """The values that are bytes, each by its column and row; an archive by the path of its row."""
     with _opened(file) as table:
-        kinds = {field.name: field.type for field in table.schema_arrow}
-        for column, kind in kinds.items():
-            if not any(_is_bytes(each) for each in _kinds(kind)):
+        for column, kinds in _columns(table).items():
+            if not any(map(_is_bytes, kinds)):
                 continue
-            named = column == ARCHIVE and PATH in kinds
+            named = column == ARCHIVE and table.schema_arrow.names.count(PATH) == 1
             row = 0
             for batch in _batches(table, [PATH, column] if named else [column]):
                 names = batch.column(PATH).to_pylist() if named else []
-                for array in _leaves(batch.column(column), _is_bytes):
+                for array in _leaves_of(batch, column, _is_bytes):
                     for at, value in enumerate(array):
                         buffer = value.as_buffer()
                         if buffer is not None:
@@ -52,7 +51,7 @@ def _lines(table: ParquetFile, column: str) -> Iterator[bytes]:
 
     with _damage_told():
         for batch in _batches(table, [column]):
-            for array in _leaves(batch.column(column), _is_text):
+            for array in _leaves_of(batch, column, _is_text):
                 values = pc.fill_null(array.cast(pa.large_binary()), b"")
                 ended = pc.binary_join_element_wise(
                     values, pa.scalar(b"", values.type), pa.scalar(b"\n", values.type)
@@ -82,6 +81,22 @@ def _batches(table: ParquetFile, columns: list[str]) -> Iterator[RecordBatch]:
         yield from table.iter_batches(
             max(1, min(_AT_ONCE, fitting)), row_groups=[group], columns=columns, use_threads=False
         )
+
+
+def _columns(table: ParquetFile) -> dict[str, list[DataType]]:
+    """The columns by name, which two may have, with the types in them."""
+    found: dict[str, list[DataType]] = {}
+    for field in table.schema_arrow:
+        found.setdefault(field.name, []).extend(_kinds(field.type))
+    return found
+
+
+def _leaves_of(
+    batch: RecordBatch, column: str, wanted: Callable[[DataType], bool]
+) -> Iterator[Array]:
+    for name, array in zip(batch.schema.names, batch.columns, strict=True):
+        if name == column:
+            yield from _leaves(array, wanted)
 
 
 def _kinds(kind: DataType) -> Iterator[DataType]:
