@@ -157,6 +157,7 @@ def test_git_gives_up(
     hub.server.seed("alice/set", {"a.txt": b"a"})
     hang_at(hub, "/info/refs", ended)
     settings = {**git._SETTINGS, "http.lowSpeedTime": "1"}
+    assert settings.keys() == git._SETTINGS.keys()  # it is a minute, not for ever
     monkeypatch.setattr(git, "_SETTINGS", settings)
     with pytest.raises(HubUnavailable, match="Operation too slow"):
         clone_dataset(PLACE, dest=tmp_path / "out", endpoint=hub.url, token=hub.token)
