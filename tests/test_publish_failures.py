@@ -6,6 +6,7 @@ A clean publish is recorded first; then each of its requests is the one from whi
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,6 +36,7 @@ pytest_plugins = ["hub_fixture"]
 # The client uploads large files in a way that the HTTP library under it is about to drop.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
+REPO = "alice/envs"
 HELLO = Path(__file__).parents[1] / "fixtures" / "harbor" / "hello"
 
 
@@ -120,17 +122,17 @@ class Scene:
     hub: Hub
     out: Path
     way: Way
-    number: int = 0
 
     def repo(self) -> str:
-        """A repo of its own for a run, at the old version where the way asks for it."""
-        for stored in (self.hub.server.root / "lfs").iterdir():
+        """The repo anew for a run, at the old version where the way asks for it."""
+        server = self.hub.server
+        for stored in (server.root / "lfs").iterdir():
             stored.unlink()  # or the next run would find it there, and not send it
-        self.number += 1
-        repo = f"alice/r{self.number}"
+        if server.repos.pop(("dataset", REPO), None) is not None:
+            shutil.rmtree(server.root / "datasets" / f"{REPO}.git")
         if self.way.before:
-            self.hub.server.seed(repo, older(self.out))
-        return repo
+            server.seed(REPO, older(self.out))
+        return REPO
 
     def publish(self, repo: str) -> Outcome:
         """One run, by the Python API."""
@@ -203,7 +205,7 @@ EVERY = [
 def test_every_request_fails(way: str, kind: str, hub: Hub, tmp_path: Path) -> None:
     scene = Scene(hub, folder(tmp_path), WAYS[way])
     count, fine = scene.clean()
-    final = tree_of(hub, "alice/r1")
+    final = tree_of(hub, REPO)
     for chosen in range(1, count + 1):
         repo = scene.repo()
         watch = scene.watched(repo, chosen=chosen, kind=KINDS[kind])
@@ -234,7 +236,7 @@ def test_the_process_is_killed_at_every_request(way: str, hub: Hub, tmp_path: Pa
     """After the Hub has done what was asked: before that is after the request before."""
     scene = Scene(hub, folder(tmp_path), WAYS[way])
     count, fine = scene.clean()
-    final = tree_of(hub, "alice/r1")
+    final = tree_of(hub, REPO)
     for chosen in range(1, count + 1):
         repo = scene.repo()
         with subprocess.Popen(
