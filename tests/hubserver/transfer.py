@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import subprocess
+import threading
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -92,7 +93,10 @@ class Transfer(Plumbing):
             data = self.body()
             if hashlib.sha256(data).hexdigest() != oid:
                 raise Refusal(400, "content does not have the announced sha256")
-            stored.write_bytes(data)
+            # Several files of one content come at once, and each is looked for when it was sent.
+            whole = stored.with_name(f"{oid}.{threading.get_ident()}")
+            whole.write_bytes(data)
+            whole.replace(stored)
             self.send(200, b"", {"ETag": f'"{oid}"'})
         elif stored.exists():
             self._send_content(stored.read_bytes(), {"ETag": f'"{oid}"'})
