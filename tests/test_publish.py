@@ -18,6 +18,7 @@ from huggingface_hub.errors import HfHubHTTPError
 
 import rlconvert
 from hubserver import Fault, Repo
+from laws.hub import lay_fragile
 from rlconvert.address import HubAddress
 from rlconvert.card import PROOF
 from rlconvert.errors import (
@@ -70,13 +71,7 @@ def no_xet(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     """A conversion, with what the Hub loses, and a file that goes as a large one."""
-    source = tmp_path / "source"
-    shutil.copytree(HELLO, source / "hello")
-    (source / "hello" / "tests" / "again.sh").symlink_to("test.sh")
-    (source / "hello" / "more").symlink_to("tests")
-    (source / "hello" / "solution" / "tool").write_bytes(b"\x7fELF\0")
-    (source / "hello" / "solution" / "tool").chmod(0o755)
-    (source / "hello" / "environment" / "empty").mkdir()
+    source = lay_fragile(tmp_path / "source")
     named = Settings(options={"repo-id": REPO})
     rlconvert.convert(str(source), str(tmp_path / "out"), to=["nemo"], settings=named)
     return tmp_path / "out"

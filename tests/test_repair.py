@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 import rlconvert
-from laws.hub import published, pushed
+from laws.hub import lay_fragile, published, pushed
 from rlconvert.files import Blob, File, FileTree, Link, make_tree
 from rlconvert.repair import recorded, repair_folder, repaired
 from rlconvert.sidecar import TaskRecord, records_of
 from rlconvert.source import FolderSource
 from trees import assert_same_tree
 
-HELLO = Path(__file__).parents[1] / "fixtures" / "harbor" / "hello"
 SIDECAR = [".rlconvert"]
 
 
@@ -67,14 +66,7 @@ def test_a_copy_that_was_edited_stays(edited: str) -> None:
 
 
 def converted(folder: Path) -> Path:
-    source = folder / "source"
-    shutil.copytree(HELLO, source / "hello")
-    (source / "hello" / "tests" / "again.sh").symlink_to("test.sh")
-    (source / "hello" / "more").symlink_to("environment")
-    (source / "hello" / "solution" / "tool").write_bytes(b"\x7fELF")
-    (source / "hello" / "solution" / "tool").chmod(0o755)
-    (source / "hello" / "environment" / "empty").mkdir()
-    rlconvert.convert(str(source), str(folder / "out"), to=["nemo"])
+    rlconvert.convert(str(lay_fragile(folder / "source")), str(folder / "out"), to=["nemo"])
     return folder / "out"
 
 
@@ -114,8 +106,8 @@ def test_records_lead_nowhere_else(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     for evil in (
         text.replace('"tasks/hello"', '"../outside"'),
-        text.replace('"more":"environment"', '"../../../outside/link":"environment"'),
-        text.replace('"more":"environment"', '"more":"../../../outside"'),
+        text.replace('"more":"tests"', '"../../../outside/link":"environment"'),
+        text.replace('"more":"tests"', '"more":"../../../outside"'),
         text.replace('"environment/empty"', '"../../../outside/empty"'),
     ):
         assert evil != text

@@ -9,6 +9,19 @@ import os
 import shutil
 from pathlib import Path
 
+HELLO = Path(__file__).parents[2] / "fixtures" / "harbor" / "hello"
+
+
+def lay_fragile(source: Path) -> Path:
+    """A source whose one task holds all that: two links, an executable program, an empty folder."""
+    task = Path(shutil.copytree(HELLO, source / "hello"))
+    (task / "tests" / "again.sh").symlink_to("test.sh")
+    (task / "more").symlink_to("tests")
+    (task / "solution" / "tool").write_bytes(b"\x7fELF\0")
+    (task / "solution" / "tool").chmod(0o755)
+    (task / "environment" / "empty").mkdir()
+    return source
+
 
 def pushed(root: Path) -> Path:
     """Do to a folder, in place, what a push by git does."""
