@@ -111,9 +111,18 @@ def publish(hub: Hub, source: Path, work: Path, *targets: str) -> Published:
     return Published(hub, out, work)
 
 
-@pytest.fixture
-def published(hub: Hub, tmp_path: Path) -> Published:
-    return publish(hub, FIXTURES / "registry", tmp_path, *FRAMEWORKS)
+@pytest.fixture(params=["folders", "rows"])
+def published(request: pytest.FixtureRequest, hub: Hub, tmp_path: Path) -> Published:
+    """A set of task folders, and one of rows whose rule is known."""
+    source = FIXTURES / "registry" if request.param == "folders" else rows(tmp_path / "rows")
+    return publish(hub, source, tmp_path, *FRAMEWORKS)
+
+
+def rows(folder: Path) -> Path:
+    """A row, and a config that names its server."""
+    config, row = CASES["mcqa"][0]
+    request = {"responses_create_params": {"input": "?"}}
+    return lay(folder, rows_of("mcqa", {**request, **row}, rule=config))
 
 
 def contents(folder: Path) -> FileTree:
@@ -126,7 +135,7 @@ def test_one_repo_with_four_proved_tags(published: Published) -> None:
     on_hub = published.hub.server.repo(REPO)
     card = on_hub.git("show", "main:README.md")
     assert set(tags_of(card)) == TAGS
-    assert b"the rewards come from `responses_api_agents/harbor_agent_general (the tests of" in card
+    assert b"In NeMo Gym the rewards come from `res" in card
     harbor = python("harbor").parent / "harbor"
     for entry in registry:
         dataset = f"{entry['name']}@{entry['version']}"
@@ -144,15 +153,15 @@ def test_one_repo_with_four_proved_tags(published: Published) -> None:
     folders = sorted(path.name for path in (published.folder / "tasks").iterdir())
     assert json.loads(said.splitlines()[-1]) == folders
 
-    for rows in sorted((published.folder / "data").rglob("*.jsonl")):
-        path, config = rows.relative_to(published.folder).as_posix(), rows.parent.name
+    for file in sorted((published.folder / "data").rglob("*.jsonl")):
+        path, config = file.relative_to(published.folder).as_posix(), file.parent.name
         got = published.work / "rows.jsonl"
         gym = python("nemo").parent / "gym"
         fetch = ("dataset", "download", "--repo-id", REPO, "--artifact", path, "--output", got)
         published.run(gym, *fetch)
-        assert got.read_bytes() == rows.read_bytes()
+        assert got.read_bytes() == file.read_bytes()
         said = published.run(python("nemo"), "-c", DATASETS, REPO, config)
-        assert json.loads(said.splitlines()[-1]) == len(rows.read_bytes().splitlines())
+        assert json.loads(said.splitlines()[-1]) == len(file.read_bytes().splitlines())
 
 
 @pytest.mark.parametrize(
@@ -162,9 +171,7 @@ def test_rows_earn_one_tag_by_their_server_and_no_more(
     declared: bool, tags: set[str], hub: Hub, tmp_path: Path
 ) -> None:
     """And none, where nothing names a server: their fields fit one, and no rollout takes them."""
-    config, row = CASES["mcqa"][0]
-    request = {"responses_create_params": {"input": "?"}}
-    source = lay(tmp_path / "rows", rows_of("mcqa", {**request, **row}, rule=config))
+    source = rows(tmp_path / "rows")
     if not declared:
         for path in source.rglob("*.yaml"):
             path.unlink()
