@@ -557,6 +557,36 @@ def test_a_folder_too_full_for_the_hub(hub: Hub, out: Path) -> None:
     assert sent(hub) == []
 
 
+def test_a_registry_with_deeper_paths_has_room_for_more(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As sets beyond the limit are laid out by hand: both ways say the same tasks."""
+    monkeypatch.setattr("rlconvert.publishing.goal.MAX_ENTRIES", 8)
+    names = [f"t{number}" for number in range(10)]
+    for where, places in (
+        ("flat", names),
+        ("deep", [f"{name[-1] > '4':d}/{name}" for name in names]),
+    ):
+        source = tmp_path / where
+        for place in places:
+            shutil.copytree(HELLO, source / "tasks" / place)
+        tasks = [
+            {"name": name, "path": f"tasks/{p}"} for name, p in zip(names, places, strict=True)
+        ]
+        sets = [{"name": "envs", "version": "1.0", "description": "", "tasks": tasks}]
+        (source / "registry.json").write_text(json.dumps(sets))
+        rlconvert.convert(str(source), str(tmp_path / f"{where}-out"), to=["harbor"])
+    with pytest.raises(TooBig) as caught:
+        go(hub, tmp_path / "flat-out")
+    assert caught.value.file == "tasks"
+    assert "registry.json" in str(caught.value)
+    assert sent(hub) == []
+    go(hub, tmp_path / "deep-out")
+    done = run(hub, "convert", REPO, str(tmp_path / "back"), "--to", "harbor")
+    assert done.returncode == 0, done.stderr
+    assert_same_tree(tmp_path / "back", tmp_path / "deep", ignore=[".rlconvert"])
+
+
 def test_a_gitignore_on_the_hub_hides_nothing_in_silence(hub: Hub, out: Path) -> None:
     hub.server.seed(REPO, {".gitignore": b"*.toml\n"})
     with pytest.raises(RlconvertError) as caught:
