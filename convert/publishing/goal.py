@@ -285,6 +285,6 @@ def _check_tree(paths: list[str]) -> None:
                 "that the Hub takes",
                 reason="too-many-entries",
                 file=printable(folder) or "the root",
-                remedy="Convert again with --layout archive, which puts tasks into few files, or lay "
-                "the source out in several folders whose tasks a registry.json names",
+                remedy="Convert again with --layout archive, which puts tasks into few files, "
+                "or lay the source out in several folders whose tasks a registry.json names",
             )
