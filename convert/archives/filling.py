@@ -12,8 +12,8 @@ from rlconvert.files import check_path, folded, name_fault, parents
 from rlconvert.source import Kind, Source
 
 from .finding import TABLE, Archives, Table, stem_of
-from .index import Node, What, text_of
 from .members import Member, named, too_many, twice
+from .nodes import Node, What, text_of
 from .parquet import row_paths, task_table
 from .tarred import GZIP, tar_members, unzipped_pieces
 from .zipped import MAGIC, opened_zip, zip_members

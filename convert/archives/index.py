@@ -5,61 +5,18 @@ One process makes the table; others, who got the reader pickled, read it by its 
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from weakref import finalize
 
-from rlconvert import errors
-from rlconvert.errors import RlconvertError
 from rlconvert.files import parents
 from rlconvert.source import Source
 
+from .filling import fill
 from .finding import Archives
-
-
-class What(StrEnum):
-    """What a node is. A row is a task, and a folder to whoever reads."""
-
-    ROW = "row"
-    FOLDER = "folder"
-    FILE = "file"
-    LINK = "link"
-    FAULT = "fault"
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """Something in an archive. `text` is a link's target, or the fault of a row or a member.
-
-    `place` is the number of a row, or of a zip file's member, or where a tar file has the bytes.
-    """
-
-    path: str
-    what: What
-    file: int = 0
-    place: int = 0
-    size: int = 0
-    executable: bool = False
-    text: str | None = None
-
-    @property
-    def fault(self) -> RlconvertError | None:
-        """Why it cannot be read, if that is known already."""
-        if self.text is None or self.what not in (What.ROW, What.FAULT):
-            return None
-        said = json.loads(self.text)
-        kind: type[RlconvertError] = getattr(errors, said.pop("kind"))
-        return kind(said.pop("problem"), **said)
-
-
-def text_of(error: RlconvertError) -> str:
-    """An error as the `text` of a node."""
-    return json.dumps({"kind": type(error).__name__, "problem": error.problem} | error.facts())
+from .nodes import Node, What
 
 
 class ArchiveIndex:
@@ -77,8 +34,6 @@ class ArchiveIndex:
 
         `at_root`: a zip or tar file is the source itself, and not a folder of its name.
         """
-        from .filling import fill
-
         folder = tempfile.mkdtemp(prefix="rlconvert-")
         try:
             fill(folder, source, found, at_root=at_root)

@@ -12,7 +12,7 @@ from pathlib import Path
 from struct import Struct
 from typing import BinaryIO
 
-from .index import Node
+from .nodes import Node
 
 _HEAD = Struct("<QQQ")
 """The numbers of the file and of the row, and how many bytes follow."""

@@ -15,9 +15,9 @@ from rlconvert.source import Source, checked
 
 from .filling import unpacked_at
 from .finding import MARK
-from .index import Node
 from .laying import Laid
 from .members import check_unpacked, tree_of_members
+from .nodes import Node
 from .parquet import Cells
 from .tarred import GZIP, gunzipped, tar_members
 from .zipped import MAGIC, opened_zip, zip_bytes, zip_members

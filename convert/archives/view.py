@@ -42,9 +42,10 @@ from .finding import (
     set_alone,
     stem_of,
 )
-from .index import ArchiveIndex, What
+from .index import ArchiveIndex
 from .members import check_unpacked
 from .modes import without_modes
+from .nodes import What
 from .parquet import task_table
 from .reading import Contents
 
