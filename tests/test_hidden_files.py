@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from rlconvert.runtime import Build, Compose, EnvServer, Image, NoRuntime, Place
 __all__ = ["toy"]
 
 HIDDEN = "<hidden from the agent>"
+PROMPT = re.compile(r"(steps/[^/]+/)?instruction\.md")
 
 
 def contents(*trees: FileTree) -> Iterator[bytes]:
@@ -53,6 +55,9 @@ def seen(task: Task) -> set[bytes]:
     for step in task.steps:
         if isinstance(step.prompt, Messages) and step.prompt.plain is not None:
             found.add(step.prompt.plain.encode())
+    for native in task.native.values():  # the prompt as it stands, before a framework strips it
+        files = (native.tree.file(path) for path, _ in native.tree if PROMPT.fullmatch(path))
+        found |= {file.blob.read() for file in files if file is not None}
     return found
 
 

@@ -239,7 +239,9 @@ def test_an_allowance_names_a_rule_and_a_path(allow: str, tmp_path: Path) -> Non
 
 def test_this_repo_has_none() -> None:
     for name in ("convert", "formats", "fixtures", "tests"):
-        assert list(find_secrets(FolderSource(str(ROOT / name)))) == []
+        found = list(find_secrets(FolderSource(str(ROOT / name))))
+        # In compiled tests the halves of made-up tokens are put together.
+        assert [each for each in found if "__pycache__" not in each.path] == []
 
 
 def test_few_random_values_seem_made_up() -> None:

@@ -63,8 +63,13 @@ def has_modes(archive: zipfile.ZipFile) -> bool:
     Nor does a program that gives a file its text and no mode; what it then writes is no mode of
     any kind of file.
     """
-    files = (_mode(info) for info in archive.infolist() if not info.is_dir())
+    files = (_mode(info) for info in archive.infolist() if not is_folder(info))
     return any(stat.S_IFMT(mode) or mode & 0o111 for mode in files)
+
+
+def is_folder(info: zipfile.ZipInfo) -> bool:
+    """Whether a member is a folder. The library looks at the last letter of a name without any."""
+    return info.filename.endswith("/")
 
 
 def _mode(info: zipfile.ZipInfo) -> int:

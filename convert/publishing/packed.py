@@ -25,7 +25,7 @@ from rlconvert.archives.members import (
     too_many,
 )
 from rlconvert.archives.tarred import tar_members, unzipped_pieces
-from rlconvert.archives.zipped import FAULTS, opened_zip
+from rlconvert.archives.zipped import FAULTS, is_folder, opened_zip
 from rlconvert.errors import RlconvertError
 from rlconvert.files import printable
 from rlconvert.source import Kind
@@ -176,7 +176,7 @@ def _in_zip(path: str, file: BinaryIO, depth: int, room: _Room | None) -> Iterat
         for info in archive.infolist():
             if room is not None:
                 room.take_member()
-            if info.is_dir():
+            if is_folder(info):
                 continue
             name = f"{path}/{info.filename}"
             if info.flag_bits & 1:
