@@ -71,7 +71,7 @@ def harmless(tree: FileTree) -> None:
     check_links(tree)
 
 
-@example([Piece("", b"", b"0", "", 0o644)], zipped, begun=False)
+@example(pieces=[Piece("", b"", b"0", "", 0o644)], wrap=zipped, begun=False)
 @given(PIECES, st.sampled_from([tar, tar_gz, zipped]), st.booleans())
 def test_any_members(pieces: list[Piece], wrap: object, begun: bool) -> None:
     try:
