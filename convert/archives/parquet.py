@@ -7,7 +7,8 @@ around it are never in memory together with all others of the file.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO, Self
@@ -49,7 +50,7 @@ def task_table(source: Source, path: str) -> TaskTable | None:
     import pyarrow.types as kinds
 
     with source.open(path) as file:
-        opened = _opened(file, path)
+        opened = opened_parquet(file, path)
         schema = opened.schema_arrow
         types = dict(zip(schema.names, schema.types, strict=True))
         name, archive = types.get(PATH), types.get(ARCHIVE)
@@ -66,13 +67,13 @@ def task_table(source: Source, path: str) -> TaskTable | None:
 def names_columns(source: Source, path: str) -> bool:
     """Whether the file has the two columns, of whatever types."""
     with source.open(path) as file:
-        return {PATH, ARCHIVE} <= set(_opened(file, path).schema_arrow.names)
+        return {PATH, ARCHIVE} <= set(opened_parquet(file, path).schema_arrow.names)
 
 
 def row_paths(source: Source, path: str) -> Iterator[str | None]:
     """The `path` of each row; the archives are not read."""
     with source.open(path) as file:
-        opened = _opened(file, path)
+        opened = opened_parquet(file, path)
         batches = opened.iter_batches(_NAMES_AT_ONCE, columns=[PATH], use_threads=False)
         while (batch := _next(batches, path)) is not None:
             for value in batch.column(0):
@@ -93,7 +94,7 @@ class Cells:
     def __init__(self, source: Source, path: str) -> None:
         self._path = path
         self._file = source.open(path)
-        self._opened = _opened(self._file, path)
+        self._opened = opened_parquet(self._file, path)
         meta = self._opened.metadata
         sizes = [meta.row_group(number).num_rows for number in range(meta.num_row_groups)]
         self._starts = [0, *accumulate(sizes)]
@@ -140,13 +141,7 @@ class Cells:
     def _begin(self, group: int) -> None:
         self._group, self._batch = -1, None
         rows = self._starts[group + 1] - self._starts[group]
-        size = _column_size(self._opened, group)
-        if size > MAX_GROUP:
-            raise TooBig(
-                f"a row group of {size:,} bytes; {MAX_GROUP:,} are allowed",
-                reason="too-big",
-                remedy="Write the file again with smaller row groups",
-            )
+        size = group_size(self._opened, group, [ARCHIVE])
         at_once = max(1, min(_AT_ONCE, _AT_ONCE_BYTES * rows // max(size, 1)))
         self._batches = self._opened.iter_batches(
             at_once, row_groups=[group], columns=[ARCHIVE], use_threads=False
@@ -155,34 +150,47 @@ class Cells:
         self._group = group
 
 
-def _column_size(opened: ParquetFile, group: int) -> int:
+def group_size(opened: ParquetFile, group: int, columns: Collection[str]) -> int:
+    """Bytes that these columns of a row group unpack to; `TooBig` beyond `MAX_GROUP`."""
     meta = opened.metadata.row_group(group)
-    columns = (meta.column(number) for number in range(meta.num_columns))
-    return sum(each.total_uncompressed_size for each in columns if each.path_in_schema == ARCHIVE)
+    chunks = (meta.column(number) for number in range(meta.num_columns))
+    size = sum(
+        each.total_uncompressed_size
+        for each in chunks
+        if each.path_in_schema.partition(".")[0] in columns
+    )
+    if size > MAX_GROUP:
+        raise TooBig(
+            f"a row group of {size:,} bytes; {MAX_GROUP:,} are allowed",
+            reason="too-big",
+            remedy="Write the file again with smaller row groups",
+        )
+    return int(size)
 
 
-def _opened(file: BinaryIO, path: str) -> ParquetFile:
-    from pyarrow import ArrowException
+def opened_parquet(file: BinaryIO, path: str) -> ParquetFile:
+    """The file, read from its beginning; `Malformed` where it is damaged."""
     from pyarrow.parquet import ParquetFile
 
-    try:
+    with damage_told(path):
         # In pieces, not whole column chunks: those may be hundreds of megabytes.
         return ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False)
-    except (ArrowException, OSError, ValueError) as error:
-        raise broken(path, _said(error)) from error
 
 
 def _next(batches: Iterator[RecordBatch], path: str) -> RecordBatch | None:
+    with damage_told(path):
+        return next(batches, None)
+
+
+@contextmanager
+def damage_told(path: str) -> Iterator[None]:
+    """Turn what the library raises at a damaged file into `Malformed`."""
     from pyarrow import ArrowException
 
     try:
-        return next(batches, None)
+        yield
     except (ArrowException, OSError, ValueError) as error:
-        raise broken(path, _said(error)) from error
-
-
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:200].rstrip(".")
+        raise broken(path, " ".join(str(error).split())[:200].rstrip(".")) from error
 
 
 def broken(path: str, said: str) -> RlconvertError:

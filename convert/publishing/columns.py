@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
-from rlconvert.archives.parquet import ARCHIVE, MAX_GROUP, PATH, broken
-from rlconvert.errors import TooBig
+from rlconvert.archives.parquet import ARCHIVE, PATH, damage_told, group_size, opened_parquet
 
 if TYPE_CHECKING:
     from pyarrow import Array, DataType, RecordBatch
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 4096
 _BYTES_AT_ONCE = 8 << 20
-_BUFFER = 1 << 20
 
 
 def texts_of_columns(file: BinaryIO) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -49,7 +47,7 @@ def _lines(table: ParquetFile, column: str) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    with _damage_told():
+    with damage_told(""):
         for batch in _batches(table, [column]):
             for array in _leaves_of(batch, column, _is_text):
                 values = pc.fill_null(array.cast(pa.large_binary()), b"")
@@ -64,20 +62,8 @@ def _lines(table: ParquetFile, column: str) -> Iterator[bytes]:
 def _batches(table: ParquetFile, columns: list[str]) -> Iterator[RecordBatch]:
     """The rows of some columns, few at a time where they are large."""
     for group in range(table.metadata.num_row_groups):
-        meta = table.metadata.row_group(group)
-        chunks = (meta.column(number) for number in range(meta.num_columns))
-        size = sum(
-            each.total_uncompressed_size
-            for each in chunks
-            if each.path_in_schema.partition(".")[0] in columns
-        )
-        if size > MAX_GROUP:
-            raise TooBig(
-                f"a row group of {size:,} bytes; {MAX_GROUP:,} are allowed",
-                reason="too-big",
-                remedy="Write the file again with smaller row groups",
-            )
-        fitting = _BYTES_AT_ONCE * meta.num_rows // max(size, 1)
+        rows, size = table.metadata.row_group(group).num_rows, group_size(table, group, columns)
+        fitting = _BYTES_AT_ONCE * rows // max(size, 1)
         yield from table.iter_batches(
             max(1, min(_AT_ONCE, fitting)), row_groups=[group], columns=columns, use_threads=False
         )
@@ -151,18 +137,6 @@ def _is_bytes(kind: DataType) -> bool:
 
 @contextmanager
 def _opened(file: BinaryIO) -> Iterator[ParquetFile]:
-    from pyarrow.parquet import ParquetFile
-
-    with _damage_told():
+    with damage_told(""):
         file.seek(0)
-        yield ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False)
-
-
-@contextmanager
-def _damage_told() -> Iterator[None]:
-    from pyarrow import ArrowException
-
-    try:
-        yield
-    except (ArrowException, OSError, ValueError) as error:
-        raise broken("", " ".join(str(error).split())[:200].rstrip(".")) from error
+        yield opened_parquet(file, "")
