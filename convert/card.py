@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .data import Data
 from .format import CardRows, CardSection, FieldFate
 from .model import Repo
-from .report import Report, Tally, by_fate
+from .report import Report, Tally
 
 HEADER = re.compile(r"^(\s*---(?:\r\n|\r|\n))([\S\s]*?)((?:\r\n|\r|\n)---[ \t]*(\r\n|\n|$))")
 """As the Hub's client finds it; the header is the second group."""
@@ -136,16 +136,10 @@ def fates_section(
     report: Report, ways: Mapping[str, Mapping[str, Mapping[str, FieldFate]]]
 ) -> CardSection:
     """How many tasks went to each target, what became of their fields, and what was left out."""
-    rows: list[tuple[str, ...]] = []
-    for target, gone in report.ways.items():
-        for way, count in sorted(gone.items()):
-            rows += [
-                (target, f"{count:,}", in_text(fields), kind.value, in_text(reason))
-                for kind, reason, fields in by_fate(ways[target][way])
-            ]
-    for (target, path, kind, reason), tally in report.sorted_notes():
-        of = f"{tally.count:,}" if tally.examples[0] else ""
-        rows.append((target, of, in_text(path), kind.value, in_text(reason)))
+    rows: list[tuple[str, ...]] = [
+        (target, of, in_text(fields), kind.value, in_text(reason))
+        for target, of, fields, kind, reason in report.fates(ways, exact=True)
+    ]
     out = sorted(report.refused.items(), key=lambda item: (item[0].target, -item[1].count))
     for key, tally in [*report.unreadable.items(), *out]:
         because = f"{in_text(tally.detail)}; among them {', '.join(map(in_code, tally.examples))}"

@@ -202,11 +202,31 @@ class Report:
             key=lambda item: (item[0][0], order.index(item[0][2]), -item[1].count, item[0][1:]),
         )
 
+    def fates(
+        self, ways: Mapping[str, Mapping[str, Mapping[str, FieldFate]]], *, exact: bool
+    ) -> Iterator[tuple[str, str, str, Fate, str]]:
+        """Target, how many tasks, which fields, their fate and why, as a person reads it.
+
+        By way first (`ways` has those of each target), then what is special to some tasks; of how
+        many is empty where it is of the repo. Without `exact`, what a way leaves alone is not told.
+        """
+        for target, gone in self.ways.items():
+            for way, count in sorted(gone.items()):
+                fates = {
+                    path: fate
+                    for path, fate in ways[target][way].items()
+                    if exact or fate.fate is not Fate.EXACT
+                }
+                for kind, reason, fields in _by_fate(fates):
+                    yield target, f"{count:,}", fields, kind, reason
+        for (target, path, kind, reason), tally in self.sorted_notes():
+            yield target, f"{tally.count:,}" if tally.examples[0] else "", path, kind, reason
+
     def _line(self, record: Mapping[str, object]) -> None:
         self._write(json_line(record))
 
 
-def by_fate(fates: Mapping[str, FieldFate]) -> Iterator[tuple[Fate, str, str]]:
+def _by_fate(fates: Mapping[str, FieldFate]) -> Iterator[tuple[Fate, str, str]]:
     """The fates of a way, each with its reason and the fields that have it, in a few words.
 
     The fields of the largest group are called all others where they are many.

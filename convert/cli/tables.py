@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rlconvert.files import printable
-from rlconvert.format import Fate
 from rlconvert.inspection import Inspection
 from rlconvert.pipe import Conversion
-from rlconvert.report import Key, Report, Tally, by_fate
+from rlconvert.report import Key, Report, Tally
 from rlconvert.there_and_back import RoundTrip
 
 if TYPE_CHECKING:
@@ -63,15 +62,9 @@ def _first(tally: Tally) -> str:
 def _fates(run: Conversion) -> Table:
     """The fates that are not exact: by way first, then those that are special to some tasks."""
     table = _table("field", "fate", "tasks", "because")
-    for target in run.targets:
-        for way, count in sorted(run.report.ways[target].items()):
-            fates = run.formats[target].ways[way]
-            told = {path: fate for path, fate in fates.items() if fate.fate is not Fate.EXACT}
-            for fate_kind, reason, named in by_fate(told):
-                table.add_row(named, fate_kind.value, f"{count:,}", reason)
-    for (_, path, fate_kind, reason), tally in run.report.sorted_notes():
-        of = f"{tally.count:,}" if tally.examples[0] else ""
-        table.add_row(path, fate_kind.value, of, reason)
+    ways = {target: run.formats[target].ways for target in run.targets}
+    for _, of, fields, fate, reason in run.report.fates(ways, exact=False):
+        table.add_row(fields, fate.value, of, reason)
     return table
 
 
