@@ -283,13 +283,13 @@ class Sidecar:
 
 def targets_of(source: Source) -> tuple[str, ...]:
     """What a repo was converted to, as its sidecar says; nothing where that cannot be read."""
-    record = _record_of(source)
+    record = _provenance_of(source)
     return () if record is None else record.targets
 
 
 def first_repo(source: Source) -> str | None:
     """The repo of the Hub that a repo was converted from, as its sidecar says."""
-    record = _record_of(source)
+    record = _provenance_of(source)
     return None if record is None else record.source.repo
 
 
@@ -299,13 +299,13 @@ def left_behind(source: Source, read_as: str, targets: Container[str]) -> str | 
     None where there is none, where it is the format that is read, or where one of the targets is
     it. What a sidecar is good for ends where its repo is converted on to a third format.
     """
-    record = _record_of(source)
+    record = _provenance_of(source)
     if record is None or record.source.format in targets or record.source.format == read_as:
         return None
     return record.source.format
 
 
-def _record_of(source: Source) -> ProvenanceRecord | None:
+def _provenance_of(source: Source) -> ProvenanceRecord | None:
     if source.kind(PROVENANCE) is not Kind.FILE:
         return None
     try:
