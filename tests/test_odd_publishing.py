@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from huggingface_hub import constants
 
 import rlconvert
 from hubserver import Fault
@@ -26,26 +25,17 @@ from rlconvert.errors import (
     UnsafePath,
     UsageError,
 )
-from rlconvert.hub.write import Access
-from rlconvert.publishing.publish import Asked, Published, publish
-from test_publish import proved
+from test_publish import HELLO, REPO, go, no_xet, proved, put, sent
 
 if TYPE_CHECKING:
     from hub_fixture import Hub
 
+__all__ = ["no_xet"]
+
 pytest_plugins = ["hub_fixture"]
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
-HELLO = Path(__file__).parents[1] / "fixtures" / "harbor" / "hello"
-REPO = "alice/envs"
-UNKNOWN = Asked(licence_unknown=True)
 NPM = "npm_" + "Q7wZr2Lk9XvT4bNc8mHs5YpD3fGj6RtKe1Ua"
-
-
-@pytest.fixture(autouse=True)
-def no_xet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server has none."""
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
 
 
 @pytest.fixture
@@ -54,25 +44,6 @@ def out(tmp_path: Path) -> Path:
     shutil.copytree(HELLO, tmp_path / "source" / "hello")
     rlconvert.convert(str(tmp_path / "source"), str(tmp_path / "out"), to=["nemo"])
     return tmp_path / "out"
-
-
-def go(hub: Hub, out: Path, asked: Asked = UNKNOWN, repo: str = REPO) -> Published:
-    return publish(str(out), repo, asked, access=Access(hub.url, hub.token))
-
-
-def changed(hub: Hub) -> list[str]:
-    """The requests that would have left something on the Hub."""
-    asking = ("/preupload/", "/validate-yaml")
-    return [
-        path
-        for method, path, _ in hub.server.requests
-        if method not in ("GET", "HEAD") and not any(part in path for part in asking)
-    ]
-
-
-def put(out: Path, path: str, data: bytes = b"x") -> None:
-    (out / path).parent.mkdir(parents=True, exist_ok=True)
-    (out / path).write_bytes(data)
 
 
 def packed(**files: bytes) -> bytes:
@@ -134,7 +105,7 @@ def test_a_folder_that_cannot_go(hub: Hub, out: Path, fault: str) -> None:
     assert caught.value.file == file
     assert caught.value.remedy
     assert str(caught.value).isprintable()
-    assert changed(hub) == []
+    assert sent(hub) == []
 
 
 HEADERS: dict[str, bytes] = {
@@ -172,7 +143,7 @@ def test_a_card_that_cannot_be_edited(hub: Hub, out: Path, fault: str, whose: st
         go(hub, out)
     assert caught.value.file == "README.md"
     assert caught.value.remedy
-    assert changed(hub) == []
+    assert sent(hub) == []
     if before is not None:
         assert hub.server.repo(REPO).resolve("main") == before
 
@@ -222,4 +193,4 @@ def test_a_folder_that_changes_while_it_is_hashed(
     with pytest.raises(SourceChanged) as caught:
         go(hub, out)
     assert caught.value.file == "large.bin"
-    assert changed(hub) == []
+    assert sent(hub) == []

@@ -107,7 +107,7 @@ def sent(hub: Hub) -> list[str]:
     return [
         path
         for method, path, _ in hub.server.requests
-        if method in ("POST", "PUT", "DELETE") and not any(part in path for part in asking)
+        if method not in ("GET", "HEAD") and not any(part in path for part in asking)
     ]
 
 
